@@ -1,0 +1,3 @@
+//! The seam to the broker.
+//!
+//! Never: policy. A port moves bytes and reports faults.

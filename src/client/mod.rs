@@ -1,0 +1,3 @@
+//! What a caller uses.
+//!
+//! Never: the pipeline; a caller sees subjects and results only.

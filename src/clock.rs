@@ -1,0 +1,207 @@
+//! The one clock and the one source of chance.
+//!
+//! Nothing else reads the time of day or a random generator (clippy refuses it), so that a test
+//! can move the first and fix the second. Monotonic time is [`tokio::time::Instant`], which a
+//! paused runtime moves by hand.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rand::{RngCore as _, SeedableRng as _, rngs::SmallRng};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// A moment of wall-clock time, in whole milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WallTime(u64);
+
+impl WallTime {
+    /// The moment this many milliseconds after the Unix epoch.
+    #[must_use]
+    pub const fn from_unix_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn unix_millis(self) -> u64 {
+        self.0
+    }
+
+    /// This moment, `by` later; stops at the end of representable time.
+    #[must_use]
+    pub fn saturating_add(self, by: Duration) -> Self {
+        let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(millis))
+    }
+
+    /// How long from `earlier` until this moment; zero if it is not later.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Reads an RFC 3339 time such as `2026-11-30T04:22:35.250Z`.
+    ///
+    /// `None` when `text` is no such time or lies before the Unix epoch.
+    #[must_use]
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        let parsed = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        u64::try_from(parsed.unix_timestamp_nanos() / 1_000_000)
+            .ok()
+            .map(Self)
+    }
+}
+
+impl fmt::Display for WallTime {
+    /// RFC 3339, UTC, milliseconds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = i128::from(self.0) * 1_000_000;
+        let text = OffsetDateTime::from_unix_timestamp_nanos(nanos)
+            .ok()
+            .and_then(|at| at.format(&Rfc3339).ok());
+        match text {
+            Some(text) => f.write_str(&text),
+            None => write!(f, "{} ms after 1970", self.0),
+        }
+    }
+}
+
+/// Reads the time of day; a test's clock stands still until it is moved.
+#[derive(Clone, Debug, Default)]
+pub struct Clock(Option<Arc<AtomicU64>>);
+
+impl Clock {
+    /// The system's clock.
+    #[must_use]
+    pub const fn system() -> Self {
+        Self(None)
+    }
+
+    /// A clock that shows `at` until [`Clock::advance`] moves it.
+    #[must_use]
+    pub fn manual(at: WallTime) -> Self {
+        Self(Some(Arc::new(AtomicU64::new(at.0))))
+    }
+
+    /// Moves a manual clock; the system's clock moves by itself.
+    pub fn advance(&self, by: Duration) {
+        if let Some(shown) = &self.0 {
+            let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+            shown.fetch_add(millis, Ordering::SeqCst);
+        }
+    }
+
+    /// The time of day.
+    #[must_use]
+    pub fn now(&self) -> WallTime {
+        match &self.0 {
+            Some(shown) => WallTime(shown.load(Ordering::SeqCst)),
+            None => system_now(),
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the time of day"
+)]
+fn system_now() -> WallTime {
+    // A machine whose clock stands before 1970 gets 1970: every deadline then lies ahead.
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    WallTime(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The one source of chance: nonces, ids, jitter.
+#[derive(Clone)]
+pub struct Chance(Arc<Mutex<SmallRng>>);
+
+impl fmt::Debug for Chance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chance")
+    }
+}
+
+impl Chance {
+    /// Chance from the operating system.
+    #[must_use]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that asks the system for chance"
+    )]
+    pub fn system() -> Self {
+        Self(Arc::new(Mutex::new(SmallRng::from_os_rng())))
+    }
+
+    /// The same draws for the same seed.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Self {
+        Self(Arc::new(Mutex::new(SmallRng::seed_from_u64(seed))))
+    }
+
+    /// 128 random bits.
+    #[must_use]
+    pub fn bits128(&self) -> u128 {
+        let mut rng = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64())
+    }
+
+    /// A number in `[0, 1)`.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        let mut rng = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // 53 bits: every value is exactly representable.
+        #[expect(clippy::cast_precision_loss, reason = "53 bits fit a double")]
+        let fraction = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        fraction
+    }
+
+    /// `base` spread by up to `share` of itself either way: `base * (1 ± share)`.
+    #[must_use]
+    pub fn around(&self, base: Duration, share: f64) -> Duration {
+        let factor = 1.0 + share * (2.0 * self.fraction() - 1.0);
+        base.mul_f64(factor.max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_printed_as_it_is_read() {
+        let text = "2026-11-30T04:22:35.25Z";
+        let at = WallTime::parse_rfc3339(text).expect("valid");
+        assert_eq!(at.to_string(), text);
+        assert_eq!(
+            WallTime::parse_rfc3339("2026-11-30T05:22:35.25+01:00"),
+            Some(at)
+        );
+        assert_eq!(WallTime::parse_rfc3339("tomorrow"), None);
+        assert_eq!(WallTime::parse_rfc3339("1960-01-01T00:00:00Z"), None);
+    }
+
+    #[test]
+    fn a_manual_clock_moves_only_by_hand() {
+        let clock = Clock::manual(WallTime::from_unix_millis(1_000));
+        clock.advance(Duration::from_secs(2));
+        assert_eq!(clock.now(), WallTime::from_unix_millis(3_000));
+    }
+
+    #[test]
+    fn a_seed_fixes_the_draws_and_jitter_stays_in_its_bounds() {
+        assert_eq!(Chance::seeded(7).bits128(), Chance::seeded(7).bits128());
+        let chance = Chance::seeded(7);
+        for _ in 0..1_000 {
+            let spread = chance.around(Duration::from_millis(1_000), 0.1);
+            assert!((900..=1_100).contains(&spread.as_millis()), "{spread:?}");
+        }
+    }
+}

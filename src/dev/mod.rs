@@ -1,0 +1,1 @@
+//! Local servers for a laptop and for the tests.

@@ -1,0 +1,3 @@
+//! The `puruto` binary.
+
+fn main() {}

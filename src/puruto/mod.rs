@@ -1,0 +1,1 @@
+//! The fleet's Purutos, read from their folders.

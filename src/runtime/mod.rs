@@ -1,0 +1,3 @@
+//! One resilient model call.
+//!
+//! Never: NATS or Redis; each part is usable alone.
