@@ -1,0 +1,243 @@
+//! Every counter of this process, and their text as Prometheus scrapes it.
+//!
+//! Never: a global registry, an id as a label, a series for each target that a stranger names.
+
+use std::{collections::HashMap, sync::Arc};
+
+use prometheus::{IntCounter, Registry, TextEncoder};
+
+use self::register::{CounterBy, OTHER, Registrar};
+use super::{
+    labels::{BrokerFault, Label, ReloadOutcome, RenewalOutcome, StoreFault},
+    names::{self, MetricDef},
+};
+
+mod register;
+/// What is counted of model calls.
+pub mod runtime;
+/// What is counted of one target's walk.
+pub mod target;
+
+use self::{
+    runtime::RuntimeMetrics,
+    target::{TargetFamilies, TargetMetrics},
+};
+
+/// All counters of a process; a clone counts into the same.
+#[derive(Clone, Debug)]
+pub struct Metrics(Arc<Families>);
+
+#[derive(Debug)]
+struct Families {
+    registry: Registry,
+    targets: HashMap<Box<str>, Arc<TargetMetrics>>,
+    other: Arc<TargetMetrics>,
+    runtime: RuntimeMetrics,
+    renewals: CounterBy<RenewalOutcome>,
+    fenced: IntCounter,
+    reconnects: IntCounter,
+    store_faults: CounterBy<StoreFault>,
+    broker_faults: CounterBy<BrokerFault>,
+    reloads: CounterBy<ReloadOutcome>,
+    pull_stalled: IntCounter,
+}
+
+impl Metrics {
+    /// The counters of a process that serves `targets`, all at zero.
+    #[must_use]
+    pub fn new<'t>(targets: impl IntoIterator<Item = &'t str>) -> Self {
+        let registry = Registry::new();
+        let to = Registrar(&registry);
+        let walk = TargetFamilies::register(&to);
+        let families = Families {
+            targets: targets
+                .into_iter()
+                .map(|target| (target.into(), Arc::new(walk.of(target))))
+                .collect(),
+            other: Arc::new(walk.of(OTHER)),
+            runtime: RuntimeMetrics::register(&to),
+            renewals: by(&to, &names::SESSION_RENEWALS),
+            fenced: alone(&to, &names::FENCED),
+            reconnects: alone(&to, &names::BROKER_RECONNECTS),
+            store_faults: by(&to, &names::STORE_FAULTS),
+            broker_faults: by(&to, &names::BROKER_FAULTS),
+            reloads: by(&to, &names::POLICY_RELOADS),
+            pull_stalled: alone(&to, &names::PULL_STALLED),
+            registry,
+        };
+        Self(Arc::new(families))
+    }
+
+    /// The counters of `target`; all targets that are not served share those of `other`.
+    #[must_use]
+    pub fn target(&self, target: &str) -> Arc<TargetMetrics> {
+        let found = self.0.targets.get(target);
+        Arc::clone(found.unwrap_or(&self.0.other))
+    }
+
+    /// The counters of model calls.
+    #[must_use]
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.0.runtime
+    }
+
+    /// The session was renewed, or not.
+    pub fn session_renewed(&self, outcome: RenewalOutcome) {
+        self.0.renewals.inc(outcome);
+    }
+
+    /// This process fenced itself.
+    pub fn fenced(&self) {
+        self.0.fenced.inc();
+    }
+
+    /// A connection to the broker was made anew.
+    pub fn broker_reconnected(&self) {
+        self.0.reconnects.inc();
+    }
+
+    /// A call to the store failed.
+    pub fn store_faulted(&self, kind: StoreFault) {
+        self.0.store_faults.inc(kind);
+    }
+
+    /// A call to the broker failed.
+    pub fn broker_faulted(&self, kind: BrokerFault) {
+        self.0.broker_faults.inc(kind);
+    }
+
+    /// A changed policy file was read.
+    pub fn policy_reloaded(&self, outcome: ReloadOutcome) {
+        self.0.reloads.inc(outcome);
+    }
+
+    /// A silent pull stream was rebuilt.
+    pub fn pull_stalled(&self) {
+        self.0.pull_stalled.inc();
+    }
+
+    /// All counters in the text format 0.0.4 of Prometheus.
+    #[must_use]
+    pub fn render(&self) -> String {
+        TextEncoder::new()
+            .encode_to_string(&self.0.registry.gather())
+            .expect(
+                "a registry gathers only families that have a series, which is all that can fail",
+            )
+    }
+}
+
+fn by<L: Label>(to: &Registrar<'_>, def: &MetricDef) -> CounterBy<L> {
+    let family = to.counter(def);
+    CounterBy::new(|value: L| family.with_label_values(&[value.text()]))
+}
+
+fn alone(to: &Registrar<'_>, def: &MetricDef) -> IntCounter {
+    let none: [&str; 0] = [];
+    to.counter(def).with_label_values(&none)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::telemetry::labels::{
+        BreakerState, ClaimOutcome, Finished, RequestStatus, ValidationResult,
+    };
+
+    fn series(metrics: &Metrics) -> usize {
+        let text = metrics.render();
+        text.lines().filter(|line| !line.starts_with('#')).count()
+    }
+
+    fn touch_runtime(metrics: &Metrics, name: &str) {
+        let runtime = metrics.runtime();
+        let second = Duration::from_secs(1);
+        runtime.request_done(name, RequestStatus::Ok, second);
+        runtime.retried(name, "timeout");
+        runtime.validated(ValidationResult::Valid);
+        runtime.connection_waited(name, second);
+        runtime.set_connections_active(name, 3);
+        runtime.set_breaker_state(name, BreakerState::HalfOpen);
+    }
+
+    #[test]
+    fn every_metric_of_the_table_is_rendered_with_its_help_and_type() {
+        let metrics = Metrics::new(["puruto-echo"]);
+        touch_runtime(&metrics, "m");
+        let text = metrics.render();
+        for def in names::METRICS {
+            let kind = format!("{:?}", def.kind).to_lowercase();
+            let head = format!(
+                "# HELP {} {}\n# TYPE {} {kind}\n",
+                def.name, def.help, def.name
+            );
+            assert!(text.contains(&head), "{head} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_count_appears_under_its_labels() {
+        let metrics = Metrics::new(["puruto-echo"]);
+        let echo = metrics.target("puruto-echo");
+        echo.claimed(ClaimOutcome::Held);
+        echo.finished(Finished::Denied);
+        echo.finished(Finished::Ok);
+        touch_runtime(&metrics, "m");
+        let text = metrics.render();
+        for line in [
+            "puruto_claims_total{outcome=\"held\",target=\"puruto-echo\"} 1",
+            "puruto_claims_total{outcome=\"claimed\",target=\"puruto-echo\"} 0",
+            "puruto_requests_finished_total{code=\"DENIED\",status=\"error\",target=\"puruto-echo\"} 1",
+            "puruto_requests_finished_total{code=\"\",status=\"ok\",target=\"puruto-echo\"} 1",
+            "runtime_requests_total{model=\"m\",status=\"ok\"} 1",
+            "runtime_retries_total{error_type=\"timeout\",model=\"m\"} 1",
+            "runtime_connections_active{pool_name=\"m\"} 3",
+            "runtime_circuit_breaker_state{circuit_name=\"m\"} 2",
+            "puruto_fenced_total 0",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_claim_is_in_flight_until_it_is_let_go() {
+        let metrics = Metrics::new(["puruto-echo"]);
+        let echo = metrics.target("puruto-echo");
+        let in_flight = |n: usize| {
+            let line = format!("puruto_in_flight{{target=\"puruto-echo\"}} {n}");
+            assert!(metrics.render().lines().any(|l| l == line), "{line}");
+        };
+        let (first, second) = (echo.hold(), echo.hold());
+        in_flight(2);
+        drop(first);
+        in_flight(1);
+        drop(second);
+        in_flight(0);
+    }
+
+    #[test]
+    fn strangers_targets_and_models_add_no_series_without_end() {
+        let metrics = Metrics::new(["puruto-echo"]);
+        let before = series(&metrics);
+        for n in 0..5_000 {
+            metrics.target(&format!("bogus-{n}")).delivered();
+        }
+        assert_eq!(series(&metrics), before);
+        assert!(
+            metrics
+                .render()
+                .contains("puruto_deliveries_total{target=\"other\"} 5000")
+        );
+
+        for n in 0..100 {
+            touch_runtime(&metrics, &format!("model-{n}"));
+        }
+        let full = series(&metrics);
+        for n in 100..5_000 {
+            touch_runtime(&metrics, &format!("model-{n}"));
+        }
+        assert_eq!(series(&metrics), full);
+    }
+}
