@@ -1,3 +1,30 @@
 //! What travels through the fleet, as values.
 //!
-//! Never: I/O, a clock, or a decision about what to do next.
+//! Never: I/O, a clock, or a decision about what to do next. Whatever arrives here as bytes leaves
+//! as a value that cannot be wrong, or as the list of everything that is wrong with it.
+
+mod deadline;
+mod error;
+mod fingerprint;
+mod headers;
+mod ids;
+mod json;
+mod request;
+mod result;
+mod schema;
+mod subject;
+mod violation;
+
+pub use self::{
+    deadline::{DEFAULT_TIMEOUT, Deadline},
+    error::{ErrorCode, IpcKind, ResultError},
+    fingerprint::Fingerprint,
+    headers::Header,
+    ids::{ActionName, CorrelationId, InvalidId, PurutoName, RequestId},
+    json::{DEPTH_MAX, Parsed},
+    request::{Draft, Hop, InvocationRequest, MintedIds, PROMPT_BYTES_MAX, Rejected, TimeoutSec},
+    result::{InvocationResult, Outcome},
+    schema::{request_schema, result_schema},
+    subject::{InvalidPrefix, Lane, Subjects},
+    violation::Violation,
+};
