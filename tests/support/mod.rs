@@ -1,0 +1,91 @@
+//! Real servers for the tests: fresh ones on free ports, gone when dropped.
+//!
+//! Each test that asks gets its own, so tests run side by side.
+
+#![allow(
+    dead_code,
+    reason = "every test file is a program of its own and uses its own part"
+)]
+
+use std::{
+    env,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use puruto_fleet::{
+    clock::Chance,
+    dev::{
+        self,
+        find::Places,
+        guard::Guard,
+        port::PortChoice,
+        server::{Launch, Server},
+        tool::Tool,
+    },
+};
+use tempfile::TempDir;
+
+/// A NATS server with JetStream and a Redis server, both empty.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    pub(crate) nats: Server,
+    pub(crate) redis: Server,
+    // Last: the servers are gone before their data.
+    folder: TempDir,
+}
+
+impl Servers {
+    /// Starts both, installing them first on a machine that has neither.
+    pub(crate) async fn start() -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let (nats, redis) = tokio::join!(
+            start(Tool::Nats, folder.path()),
+            start(Tool::Redis, folder.path())
+        );
+        Self {
+            nats,
+            redis,
+            folder,
+        }
+    }
+
+    /// A folder that goes away with the servers.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// One server with its data under `folder`.
+pub(crate) async fn start(tool: Tool, folder: &Path) -> Server {
+    let found = dev::obtain(tool, &places(), &say).await.expect("a program");
+    let launch = Launch {
+        tool,
+        program: found.program,
+        data: folder.join(tool.name()),
+        port: PortChoice::Free,
+        guard: guard(),
+    };
+    let started = Server::start(launch, &Chance::system()).await;
+    started.expect("a server that answers")
+}
+
+/// Where the machine's servers are; the tool folder is shared by all tests.
+pub(crate) fn places() -> Places {
+    let named = |tool: Tool| env::var_os(tool.variable()).map(PathBuf::from);
+    Places {
+        nats_server: named(Tool::Nats),
+        redis_server: named(Tool::Redis),
+        search_path: env::var_os("PATH").unwrap_or_default(),
+        tool_folder: Path::new(env!("CARGO_MANIFEST_DIR")).join(Places::TOOL_FOLDER),
+    }
+}
+
+/// The guard of the binary under test.
+pub(crate) fn guard() -> Guard {
+    Guard::new(env!("CARGO_BIN_EXE_puruto"))
+}
+
+fn say(line: &str) {
+    writeln!(io::stderr(), "{line}").expect("standard error");
+}
