@@ -1,0 +1,306 @@
+//! What can go wrong between a call and its answer, as one closed list.
+//!
+//! A fault answers three questions: again? after the longer delay? what does the caller hear?
+//! Never: words of the prompt, of the answer or of the provider's error page, or a key. What a
+//! server says about itself is reduced to its status and its error code.
+
+use std::{fmt, time::Duration};
+
+use crate::contract::{ErrorCode, IpcKind, Violation};
+
+/// Why an attempt has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The connection could not be made or broke.
+    #[error("no connection to the model server: {what} ({detail})")]
+    Connection {
+        /// What about it.
+        what: ConnectionFault,
+        /// The operating system's or the TLS library's words.
+        detail: Box<str>,
+    },
+    /// The attempt took longer than an attempt may.
+    #[error("the model server gave no answer within {}", humantime::format_duration(*after))]
+    Timeout {
+        /// How long the attempt was given.
+        after: Duration,
+    },
+    /// Nobody waits for the answer any more.
+    #[error("the deadline passed before the model answered")]
+    DeadlinePassed,
+    /// The server failed: 408 or 5xx.
+    #[error("the model server failed: {0}")]
+    Server(Refusal),
+    /// The server is overloaded: 529.
+    #[error("the model server is overloaded: {0}")]
+    Overloaded(Refusal),
+    /// Too many calls for now: 429.
+    #[error("the model server limits the rate of calls: {0}")]
+    RateLimited(Refusal),
+    /// The account is used up; waiting does not help.
+    #[error("the account at the model server is used up: {0}; raise its quota or its balance")]
+    QuotaExhausted(Refusal),
+    /// The server does not accept our key: 401 or 403.
+    #[error("the model server does not accept the api key: {0}; check api_key_env or api_key_file")]
+    Auth(Refusal),
+    /// The server does not accept the question: any other status.
+    #[error("the model server rejects the call: {0}")]
+    Rejected(Refusal),
+    /// The answer breaks the output contract.
+    #[error("the answer breaks the output contract: {}", Listed(.0))]
+    Contract(Vec<Violation>),
+    /// The answer is longer than we read.
+    #[error("the answer is longer than {cap} bytes")]
+    BodyTooLarge {
+        /// How many bytes are read at most.
+        cap: usize,
+    },
+    /// The server broke the generation off.
+    #[error("the model server broke the answer off: finish_reason {reason}")]
+    Incomplete {
+        /// What it gave as the reason: `abort`, `error`, `network_error` or `null`.
+        reason: &'static str,
+    },
+}
+
+/// Whether a fault is worth another attempt, and after which delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// The same call would fail again.
+    Never,
+    /// After the ordinary delay.
+    Backoff,
+    /// After the longer delay of a server that asks for less.
+    LongBackoff,
+}
+
+impl Fault {
+    /// Again, and after which delay?
+    #[must_use]
+    pub const fn again(&self) -> Again {
+        match self {
+            Self::Connection {
+                what: ConnectionFault::Certificate,
+                ..
+            }
+            | Self::DeadlinePassed
+            | Self::QuotaExhausted(_)
+            | Self::Auth(_)
+            | Self::Rejected(_)
+            | Self::Contract(_)
+            | Self::BodyTooLarge { .. } => Again::Never,
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::Server(_)
+            | Self::Incomplete { .. } => Again::Backoff,
+            Self::Overloaded(_) | Self::RateLimited(_) => Again::LongBackoff,
+        }
+    }
+
+    /// How long the server asked to be left alone.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self.refusal() {
+            Some(refusal) => refusal.retry_after,
+            None => None,
+        }
+    }
+
+    /// What the server answered, if it answered with a refusal.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Server(refusal)
+            | Self::Overloaded(refusal)
+            | Self::RateLimited(refusal)
+            | Self::QuotaExhausted(refusal)
+            | Self::Auth(refusal)
+            | Self::Rejected(refusal) => Some(refusal),
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::DeadlinePassed
+            | Self::Contract(_)
+            | Self::BodyTooLarge { .. }
+            | Self::Incomplete { .. } => None,
+        }
+    }
+
+    /// The error code of the result.
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::DeadlinePassed => ErrorCode::Timeout,
+            Self::Contract(_) | Self::BodyTooLarge { .. } => ErrorCode::InvalidResponse,
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::Server(_)
+            | Self::Overloaded(_)
+            | Self::RateLimited(_)
+            | Self::QuotaExhausted(_)
+            | Self::Auth(_)
+            | Self::Rejected(_)
+            | Self::Incomplete { .. } => ErrorCode::IpcError,
+        }
+    }
+
+    /// The kind that goes with [`ErrorCode::IpcError`].
+    #[must_use]
+    pub const fn kind(&self) -> IpcKind {
+        match self {
+            Self::RateLimited(_) | Self::QuotaExhausted(_) => IpcKind::RateLimited,
+            Self::Auth(_) => IpcKind::Auth,
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::DeadlinePassed
+            | Self::Server(_)
+            | Self::Overloaded(_)
+            | Self::Rejected(_)
+            | Self::Contract(_)
+            | Self::BodyTooLarge { .. }
+            | Self::Incomplete { .. } => IpcKind::ModelUnavailable,
+        }
+    }
+
+    /// The fault in one word, for metrics, spans and log events.
+    #[must_use]
+    pub const fn error_type(&self) -> &'static str {
+        match self {
+            Self::Connection { .. } => "connection",
+            Self::Timeout { .. } => "timeout",
+            Self::DeadlinePassed => "deadline",
+            Self::Server(_) => "server_error",
+            Self::Overloaded(_) => "overloaded",
+            Self::RateLimited(_) => "rate_limited",
+            Self::QuotaExhausted(_) => "quota_exhausted",
+            Self::Auth(_) => "auth",
+            Self::Rejected(_) => "rejected",
+            Self::Contract(_) => "contract_violation",
+            Self::BodyTooLarge { .. } => "body_too_large",
+            Self::Incomplete { .. } => "incomplete",
+        }
+    }
+}
+
+/// What about the connection went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionFault {
+    /// Nobody listens there.
+    Refused,
+    /// The peer closed it in the middle.
+    Reset,
+    /// The host name has no address, or the resolver did not say.
+    Dns,
+    /// No connection within the connect time-out.
+    ConnectTimeout,
+    /// The TLS handshake failed.
+    Tls,
+    /// The server's certificate is not to be trusted; it will not be next time either.
+    Certificate,
+    /// The body ended before it was complete.
+    Cut,
+    /// Anything else.
+    Other,
+}
+
+impl fmt::Display for ConnectionFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "refused",
+            Self::Reset => "reset",
+            Self::Dns => "host name not resolved",
+            Self::ConnectTimeout => "not made in time",
+            Self::Tls => "tls handshake failed",
+            Self::Certificate => "certificate not trusted",
+            Self::Cut => "body cut short",
+            Self::Other => "broken",
+        })
+    }
+}
+
+/// An HTTP answer that is no success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The status line's number.
+    pub status: HttpStatus,
+    /// The provider's error code, such as `insufficient_quota`.
+    pub code: Option<ProviderCode>,
+    /// How long the server asked to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HTTP {}", self.status.0)?;
+        match &self.code {
+            Some(code) => write!(f, " ({})", code.0),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The number of an HTTP status line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HttpStatus(pub u16);
+
+/// A provider's error code. Only letters, digits, `_`, `-` and `.`, at most 64: a server cannot
+/// smuggle sentences (a prompt, a key) into our logs with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderCode(Box<str>);
+
+/// Longest provider code, in bytes.
+const PROVIDER_CODE_BYTES_MAX: usize = 64;
+
+impl ProviderCode {
+    /// `raw` as a code, if it looks like one.
+    #[must_use]
+    pub fn read(raw: &str) -> Option<Self> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+        let fits = !raw.is_empty() && raw.len() <= PROVIDER_CODE_BYTES_MAX;
+        (fits && raw.bytes().all(plain)).then(|| Self(raw.into()))
+    }
+
+    /// The code as the provider spells it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+struct Listed<'v>(&'v [Violation]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => f.write_str("no violation recorded"),
+            [only] => only.fmt(f),
+            [first, rest @ ..] => write!(f, "{first} (and {} more)", rest.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_code_holds_no_sentence() {
+        assert!(ProviderCode::read("insufficient_quota").is_some());
+        assert_eq!(ProviderCode::read("your key sk-1 is wrong"), None);
+        assert_eq!(ProviderCode::read(&"x".repeat(65)), None);
+        assert_eq!(ProviderCode::read(""), None);
+    }
+
+    #[test]
+    fn a_fault_reads_as_a_sentence_that_names_the_status_and_the_code() {
+        let fault = Fault::QuotaExhausted(Refusal {
+            status: HttpStatus(429),
+            code: ProviderCode::read("insufficient_quota"),
+            retry_after: None,
+        });
+        assert_eq!(
+            fault.to_string(),
+            "the account at the model server is used up: HTTP 429 (insufficient_quota); \
+             raise its quota or its balance"
+        );
+    }
+}
