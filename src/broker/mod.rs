@@ -1,3 +1,90 @@
-//! The seam to the broker.
+//! The seam to the broker: where requests come from and results go.
 //!
-//! Never: policy. A port moves bytes and reports faults.
+//! Never: policy. A port moves bytes, reports faults, and waits no longer than its bound.
+
+mod types;
+
+use std::{future::Future, time::Duration};
+
+pub use self::types::{
+    AckFault, BrokerFault, Delivery, Headers, PublishAck, Publishing, ResultMessage, StoredResult,
+};
+use crate::{
+    contract::{Lane, PurutoName},
+    store::{AckToken, RequestKey},
+};
+
+/// A worker's side of the broker.
+pub trait Broker: Send + Sync + 'static {
+    /// One lane of one target, pulled from.
+    type Lane: Pull;
+
+    /// Opens a lane for pulling; its consumer exists since the topology was reconciled.
+    ///
+    /// # Errors
+    /// The broker cannot be reached or has no such consumer.
+    fn lane(
+        &self,
+        target: &PurutoName,
+        lane: Lane,
+    ) -> impl Future<Output = Result<Self::Lane, BrokerFault>> + Send;
+
+    /// Publishes a result where no message may stand yet.
+    ///
+    /// # Errors
+    /// Whether it was stored is unknown unless the fault says so; publishing again does no harm.
+    fn publish_result(
+        &self,
+        message: &ResultMessage,
+    ) -> impl Future<Output = Result<Publishing, BrokerFault>> + Send;
+
+    /// What stands under a result subject.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    fn read_result(
+        &self,
+        subject: &str,
+    ) -> impl Future<Output = Result<Option<StoredResult>, BrokerFault>> + Send;
+
+    /// Sends the result to an inbox as well; best effort.
+    fn reply(&self, inbox: &str, message: &ResultMessage) -> impl Future<Output = ()> + Send;
+
+    /// Removes a delivery for good and waits until the broker has confirmed it.
+    ///
+    /// # Errors
+    /// The broker did not confirm; the message may come again.
+    fn ack(&self, token: &AckToken) -> impl Future<Output = Result<(), AckFault>> + Send;
+
+    /// Asks for redelivery no sooner than `delay`; zero means at once. Best effort: if it is lost
+    /// the ack wait passes.
+    fn nak(&self, token: &AckToken, delay: Duration) -> impl Future<Output = ()> + Send;
+
+    /// Tells the broker that a delivery is being worked on. Best effort, repeated by the caller.
+    fn in_progress(&self, token: &AckToken) -> impl Future<Output = ()> + Send;
+
+    /// The next request that a caller asked to cancel, as announced; announcements can be lost.
+    fn next_cancel(&self) -> impl Future<Output = RequestKey> + Send;
+}
+
+/// One lane of one target. Standing demand is asked of the broker; deliveries come as they are
+/// ready. Dropping it withdraws what was asked.
+pub trait Pull: Send + 'static {
+    /// How many deliveries have been asked for and not come yet.
+    fn demanded(&self) -> usize;
+
+    /// Asks for `more` deliveries beyond those already asked for.
+    fn demand(&mut self, more: usize);
+
+    /// Withdraws whatever was asked for and has not come. Deliveries already on their way may
+    /// still come.
+    fn withdraw(&mut self);
+
+    /// The next delivery; stays pending while nothing is demanded or nothing is there. Recovers
+    /// by itself from a lost connection, a stalled pull or a recreated consumer. Safe to drop
+    /// and call again.
+    fn next(&mut self) -> impl Future<Output = Delivery> + Send;
+
+    /// How many messages the lane had waiting when the broker last said so.
+    fn backlog(&self) -> u64;
+}

@@ -58,7 +58,7 @@ impl Hop {
     }
 }
 
-/// What a caller asks of a target. Made only from a [`Draft`], so it cannot be wrong.
+/// What a caller asks of a target.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct InvocationRequest {
     /// Names this invocation.
@@ -75,6 +75,7 @@ pub struct InvocationRequest {
     pub prompt: String,
     /// How long the caller is ready to wait; the caller's policy decides when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "TimeoutSec")]
     pub timeout_sec: Option<TimeoutSec>,
     /// Depth of delegation.
     #[serde(default)]

@@ -1,3 +1,123 @@
-//! The seam to the lease store.
+//! The seam to the lease store: who works on what, and what came out.
 //!
-//! Never: policy. A port runs one script and reports what it answered.
+//! Never: policy, and never a request's JSON; a port runs one script over opaque bytes and reports
+//! what it answered. Each operation is idempotent by its nonce, because a call that timed out may
+//! still be carried out.
+
+mod types;
+
+use std::future::Future;
+
+pub use self::types::{
+    AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch, Held, Nonce,
+    Record, RecordState, Renewal, RequestKey, SessionId, StoreFault,
+};
+use crate::contract::PurutoName;
+
+/// Claims and commits of the requests that a worker holds.
+pub trait Claims: Send + Sync + 'static {
+    /// Becomes the request's owner, or learns why not. The same nonce again gets the same answer.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; whether the claim was made is then unknown.
+    fn claim(&self, claim: Claim) -> impl Future<Output = Result<ClaimAnswer, StoreFault>> + Send;
+
+    /// Stores the one result of a request, fenced by the claim's nonce. `cancelled` says that the
+    /// result is the answer to a cancel: once a request is flagged for cancel, no other is taken.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; whether it committed is then unknown.
+    fn commit(
+        &self,
+        key: &RequestKey,
+        nonce: Nonce,
+        result: bytes::Bytes,
+        cancelled: bool,
+    ) -> impl Future<Output = Result<CommitAnswer, StoreFault>> + Send;
+
+    /// Published and acked: takes the request out of the session's held set and shrinks its record
+    /// to a tombstone.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; settling again does no harm.
+    fn settle(&self, key: &RequestKey) -> impl Future<Output = Result<(), StoreFault>> + Send;
+
+    /// Gives a claim back without counting an attempt. A claim that is no longer ours is left alone.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; the session's end then frees the claim.
+    fn release(
+        &self,
+        key: &RequestKey,
+        nonce: Nonce,
+    ) -> impl Future<Output = Result<(), StoreFault>> + Send;
+
+    /// Replaces the bytes of a done record by those that stand in the results stream, which win.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; correcting again does no harm.
+    fn correct(
+        &self,
+        key: &RequestKey,
+        published: bytes::Bytes,
+    ) -> impl Future<Output = Result<(), StoreFault>> + Send;
+}
+
+/// The life of a worker's session. Kept apart so that it can have a thread and a connection of its
+/// own.
+pub trait Sessions: Send + Sync + 'static {
+    /// Opens `session` for a worker that serves `targets`, and reads the data set's epoch (written
+    /// now if the data set has none).
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn open(
+        &self,
+        session: &SessionId,
+        worker: &str,
+        targets: &[PurutoName],
+    ) -> impl Future<Output = Result<Epoch, StoreFault>> + Send;
+
+    /// Renews it; never re-creates it.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn renew(
+        &self,
+        session: &SessionId,
+    ) -> impl Future<Output = Result<Renewal, StoreFault>> + Send;
+
+    /// Ends it; its claims are free at once.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; its time to live then ends it.
+    fn close(&self, session: &SessionId) -> impl Future<Output = Result<(), StoreFault>> + Send;
+}
+
+/// What a caller may see and do.
+pub trait Records: Send + Sync + 'static {
+    /// The targets that any worker of this data set ever served.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn targets(&self) -> impl Future<Output = Result<Vec<PurutoName>, StoreFault>> + Send;
+
+    /// The records of these requests, in their order; `None` where there is none.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn read(
+        &self,
+        keys: &[RequestKey],
+    ) -> impl Future<Output = Result<Vec<Option<Record>>, StoreFault>> + Send;
+
+    /// Flags a request for cancel unless it is done. A request that no worker has claimed yet is
+    /// flagged as well and ends as cancelled when it is delivered.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; cancelling again does no harm.
+    fn cancel(
+        &self,
+        key: &RequestKey,
+    ) -> impl Future<Output = Result<CancelAnswer, StoreFault>> + Send;
+}
