@@ -4,6 +4,11 @@
 
 use std::fmt;
 
+use crate::{
+    contract::ErrorCode,
+    store::{ClaimAnswer, CommitAnswer, Renewal, StoreFault},
+};
+
 /// A label whose values are all known.
 pub trait Label: Copy + fmt::Debug + 'static {
     /// Every value, in the order of [`Label::index`].
@@ -41,16 +46,14 @@ labels! {
     ClaimOutcome {
         /// The request is ours to run.
         Claimed => "claimed",
-        /// Another live session runs it.
+        /// A live session owns it.
         Held => "held",
-        /// Its result is committed.
+        /// It has its result.
         Done => "done",
-        /// It was cancelled before anyone ran it.
-        Cancelled => "cancelled",
-        /// Its workers died too often.
-        Exhausted => "exhausted",
-        /// The id is taken by a request of another payload.
+        /// The same id came before with another payload.
         Conflict => "conflict",
+        /// Our own session is gone.
+        Fenced => "fenced",
     }
 
     /// What the store answered to a commit.
@@ -59,19 +62,19 @@ labels! {
         Committed => "committed",
         /// The claim is no longer ours.
         Lost => "lost",
-        /// A result stood already.
-        Done => "done",
+        /// Only a cancelled result is taken.
+        Cancelled => "cancelled",
     }
 
-    /// What the broker answered to a published result.
+    /// What became of publishing a result.
     PublishOutcome {
-        /// Stored.
+        /// It was stored now.
         Stored => "stored",
-        /// The same bytes stood already.
+        /// The same bytes stood there already.
         AlreadyThere => "already_there",
-        /// Other bytes stood already; they win.
+        /// Other bytes stood there already; they win.
         Differs => "differs",
-        /// Not stored, or not known to be.
+        /// It was not stored, or nobody knows.
         Failed => "failed",
     }
 
@@ -85,64 +88,14 @@ labels! {
         Term => "term",
     }
 
-    /// How a request ended: its result's status, and with `error` its code.
-    Finished {
-        /// With a result.
-        Ok => "",
-        /// No such Puruto, or nobody serves it.
-        TargetNotFound => "TARGET_NOT_FOUND",
-        /// The policy said no.
-        Denied => "DENIED",
-        /// The deadline passed.
-        Timeout => "TIMEOUT",
-        /// The answer broke the output contract.
-        InvalidResponse => "INVALID_RESPONSE",
-        /// Anything else that failed.
-        IpcError => "IPC_ERROR",
-        /// Cancelled.
-        Cancelled => "CANCELLED",
-        /// The run's budget was used up.
-        BudgetExhausted => "BUDGET_EXHAUSTED",
-    }
-
     /// What came of a renewal of the session.
     RenewalOutcome {
         /// The session lives on.
         Renewed => "renewed",
-        /// The store no longer knows the session: fenced.
-        Refused => "refused",
+        /// The session is gone: its claims are void.
+        Fenced => "fenced",
         /// The store did not answer.
         Failed => "failed",
-    }
-
-    /// Why a call to the store failed.
-    StoreFault {
-        /// No answer in time; the command may still be executed.
-        Timeout => "timeout",
-        /// No connection, or it broke.
-        Connection => "connection",
-        /// The node is a replica.
-        ReadOnly => "readonly",
-        /// The node is reading its data set.
-        Loading => "loading",
-        /// The node is out of memory.
-        OutOfMemory => "oom",
-        /// The node answered what nobody expects.
-        Other => "other",
-    }
-
-    /// Why a call to the broker failed.
-    BrokerFault {
-        /// No answer in time; it may still take effect.
-        Timeout => "timeout",
-        /// No connection, or it broke.
-        Connection => "connection",
-        /// Nobody serves the subject: no stream, no consumer.
-        NoResponders => "no_responders",
-        /// The broker said no.
-        Refused => "refused",
-        /// The broker answered what nobody expects.
-        Other => "other",
     }
 
     /// What came of reading a changed policy file.
@@ -180,20 +133,55 @@ labels! {
     }
 }
 
-impl Finished {
-    /// The result's status, `ok` or `error`.
-    #[must_use]
-    pub const fn status(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::TargetNotFound
-            | Self::Denied
-            | Self::Timeout
-            | Self::InvalidResponse
-            | Self::IpcError
-            | Self::Cancelled
-            | Self::BudgetExhausted => "error",
+impl From<&ClaimAnswer> for ClaimOutcome {
+    fn from(answer: &ClaimAnswer) -> Self {
+        match answer {
+            ClaimAnswer::Claimed(_) => Self::Claimed,
+            ClaimAnswer::Held(_) => Self::Held,
+            ClaimAnswer::Done { .. } => Self::Done,
+            ClaimAnswer::Conflict { .. } => Self::Conflict,
+            ClaimAnswer::Fenced => Self::Fenced,
         }
+    }
+}
+
+impl From<&CommitAnswer> for CommitOutcome {
+    fn from(answer: &CommitAnswer) -> Self {
+        match answer {
+            CommitAnswer::Committed => Self::Committed,
+            CommitAnswer::Lost => Self::Lost,
+            CommitAnswer::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<&Result<Renewal, StoreFault>> for RenewalOutcome {
+    fn from(answer: &Result<Renewal, StoreFault>) -> Self {
+        match answer {
+            Ok(Renewal::Renewed { .. }) => Self::Renewed,
+            Ok(Renewal::Fenced) => Self::Fenced,
+            Err(_) => Self::Failed,
+        }
+    }
+}
+
+impl Label for ErrorCode {
+    const ALL: &'static [Self] = &[
+        Self::TargetNotFound,
+        Self::Denied,
+        Self::Timeout,
+        Self::InvalidResponse,
+        Self::IpcError,
+        Self::Cancelled,
+        Self::BudgetExhausted,
+    ];
+
+    fn text(self) -> &'static str {
+        self.as_str()
+    }
+
+    fn index(self) -> usize {
+        self as usize
     }
 }
 
@@ -206,5 +194,19 @@ impl BreakerState {
             Self::Open => 1,
             Self::HalfOpen => 2,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_code_stands_at_its_index() {
+        for (at, code) in ErrorCode::ALL.iter().enumerate() {
+            assert_eq!(code.index(), at, "{code:?}");
+        }
+        // A code added to the contract is found here: nothing lies between the last and the end.
+        assert_eq!(ErrorCode::ALL.last(), Some(&ErrorCode::BudgetExhausted));
     }
 }

@@ -4,13 +4,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use prometheus::{IntCounter, Registry, TextEncoder};
+use prometheus::{IntCounter, IntCounterVec, Registry, TextEncoder};
 
 use self::register::{CounterBy, OTHER, Registrar};
 use super::{
-    labels::{BrokerFault, Label, ReloadOutcome, RenewalOutcome, StoreFault},
+    labels::{Label, ReloadOutcome, RenewalOutcome},
     names::{self, MetricDef},
 };
+use crate::{broker::BrokerFault, contract::PurutoName, store::StoreFault};
 
 mod register;
 /// What is counted of model calls.
@@ -30,14 +31,14 @@ pub struct Metrics(Arc<Families>);
 #[derive(Debug)]
 struct Families {
     registry: Registry,
-    targets: HashMap<Box<str>, Arc<TargetMetrics>>,
+    targets: HashMap<PurutoName, Arc<TargetMetrics>>,
     other: Arc<TargetMetrics>,
     runtime: RuntimeMetrics,
     renewals: CounterBy<RenewalOutcome>,
     fenced: IntCounter,
     reconnects: IntCounter,
-    store_faults: CounterBy<StoreFault>,
-    broker_faults: CounterBy<BrokerFault>,
+    store_faults: IntCounterVec,
+    broker_faults: IntCounterVec,
     reloads: CounterBy<ReloadOutcome>,
     pull_stalled: IntCounter,
 }
@@ -45,22 +46,22 @@ struct Families {
 impl Metrics {
     /// The counters of a process that serves `targets`, all at zero.
     #[must_use]
-    pub fn new<'t>(targets: impl IntoIterator<Item = &'t str>) -> Self {
+    pub fn new<'t>(targets: impl IntoIterator<Item = &'t PurutoName>) -> Self {
         let registry = Registry::new();
         let to = Registrar(&registry);
         let walk = TargetFamilies::register(&to);
         let families = Families {
             targets: targets
                 .into_iter()
-                .map(|target| (target.into(), Arc::new(walk.of(target))))
+                .map(|target| (target.clone(), Arc::new(walk.of(target.as_str()))))
                 .collect(),
             other: Arc::new(walk.of(OTHER)),
             runtime: RuntimeMetrics::register(&to),
             renewals: by(&to, &names::SESSION_RENEWALS),
             fenced: alone(&to, &names::FENCED),
             reconnects: alone(&to, &names::BROKER_RECONNECTS),
-            store_faults: by(&to, &names::STORE_FAULTS),
-            broker_faults: by(&to, &names::BROKER_FAULTS),
+            store_faults: to.counter(&names::STORE_FAULTS),
+            broker_faults: to.counter(&names::BROKER_FAULTS),
             reloads: by(&to, &names::POLICY_RELOADS),
             pull_stalled: alone(&to, &names::PULL_STALLED),
             registry,
@@ -70,7 +71,7 @@ impl Metrics {
 
     /// The counters of `target`; all targets that are not served share those of `other`.
     #[must_use]
-    pub fn target(&self, target: &str) -> Arc<TargetMetrics> {
+    pub fn target(&self, target: &PurutoName) -> Arc<TargetMetrics> {
         let found = self.0.targets.get(target);
         Arc::clone(found.unwrap_or(&self.0.other))
     }
@@ -97,13 +98,13 @@ impl Metrics {
     }
 
     /// A call to the store failed.
-    pub fn store_faulted(&self, kind: StoreFault) {
-        self.0.store_faults.inc(kind);
+    pub fn store_faulted(&self, fault: &StoreFault) {
+        count_kind(&self.0.store_faults, fault.kind());
     }
 
     /// A call to the broker failed.
-    pub fn broker_faulted(&self, kind: BrokerFault) {
-        self.0.broker_faults.inc(kind);
+    pub fn broker_faulted(&self, fault: &BrokerFault) {
+        count_kind(&self.0.broker_faults, fault.kind());
     }
 
     /// A changed policy file was read.
@@ -132,6 +133,11 @@ fn by<L: Label>(to: &Registrar<'_>, def: &MetricDef) -> CounterBy<L> {
     CounterBy::new(|value: L| family.with_label_values(&[value.text()]))
 }
 
+/// Faults are rare enough to be looked up, and their own type names their kinds.
+fn count_kind(family: &IntCounterVec, kind: &'static str) {
+    family.with_label_values(&[kind]).inc();
+}
+
 fn alone(to: &Registrar<'_>, def: &MetricDef) -> IntCounter {
     let none: [&str; 0] = [];
     to.counter(def).with_label_values(&none)
@@ -142,9 +148,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::telemetry::labels::{
-        BreakerState, ClaimOutcome, Finished, RequestStatus, ValidationResult,
+    use crate::{
+        contract::ErrorCode,
+        telemetry::labels::{BreakerState, ClaimOutcome, RequestStatus, ValidationResult},
     };
+
+    fn echo() -> PurutoName {
+        "puruto-echo".parse().unwrap()
+    }
 
     fn series(metrics: &Metrics) -> usize {
         let text = metrics.render();
@@ -164,8 +175,10 @@ mod tests {
 
     #[test]
     fn every_metric_of_the_table_is_rendered_with_its_help_and_type() {
-        let metrics = Metrics::new(["puruto-echo"]);
+        let metrics = Metrics::new([&echo()]);
         touch_runtime(&metrics, "m");
+        metrics.store_faulted(&StoreFault::Unsuitable("too old".into()));
+        metrics.broker_faulted(&BrokerFault::Unsuitable("too old".into()));
         let text = metrics.render();
         for def in names::METRICS {
             let kind = format!("{:?}", def.kind).to_lowercase();
@@ -179,11 +192,11 @@ mod tests {
 
     #[test]
     fn a_count_appears_under_its_labels() {
-        let metrics = Metrics::new(["puruto-echo"]);
-        let echo = metrics.target("puruto-echo");
+        let metrics = Metrics::new([&echo()]);
+        let echo = metrics.target(&echo());
         echo.claimed(ClaimOutcome::Held);
-        echo.finished(Finished::Denied);
-        echo.finished(Finished::Ok);
+        echo.finished(Err(ErrorCode::Denied));
+        echo.finished(Ok(()));
         touch_runtime(&metrics, "m");
         let text = metrics.render();
         for line in [
@@ -203,8 +216,8 @@ mod tests {
 
     #[test]
     fn a_claim_is_in_flight_until_it_is_let_go() {
-        let metrics = Metrics::new(["puruto-echo"]);
-        let echo = metrics.target("puruto-echo");
+        let metrics = Metrics::new([&echo()]);
+        let echo = metrics.target(&echo());
         let in_flight = |n: usize| {
             let line = format!("puruto_in_flight{{target=\"puruto-echo\"}} {n}");
             assert!(metrics.render().lines().any(|l| l == line), "{line}");
@@ -219,10 +232,11 @@ mod tests {
 
     #[test]
     fn strangers_targets_and_models_add_no_series_without_end() {
-        let metrics = Metrics::new(["puruto-echo"]);
+        let metrics = Metrics::new([&echo()]);
         let before = series(&metrics);
         for n in 0..5_000 {
-            metrics.target(&format!("bogus-{n}")).delivered();
+            let bogus = format!("bogus-{n}").parse().unwrap();
+            metrics.target(&bogus).delivered();
         }
         assert_eq!(series(&metrics), before);
         assert!(

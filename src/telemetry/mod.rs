@@ -7,6 +7,10 @@ use tracing_subscriber::{layer::SubscriberExt as _, registry};
 use self::{logs::Logs, traces::Traces};
 use crate::clock::Clock;
 
+/// Whether this process can do its work now.
+pub mod health;
+/// The worker's own port.
+pub mod http;
 /// The values of the metrics' labels.
 pub mod labels;
 /// Where log events go.

@@ -11,10 +11,7 @@ use opentelemetry::{
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-/// The header that holds trace id, span id and flags.
-pub const TRACEPARENT: &str = "traceparent";
-/// The header in which tracing systems keep what is theirs.
-pub const TRACESTATE: &str = "tracestate";
+use crate::contract::Header;
 
 /// Bytes of a `traceparent` of version 00: `00-<32 hex>-<16 hex>-<2 hex>`.
 const TRACEPARENT_LEN: usize = 55;
@@ -31,12 +28,12 @@ pub struct TraceContext {
     tracestate: Option<Box<str>>,
 }
 
-/// Reads the trace context from headers, given a way to look one up by its lower-case name.
-pub fn parent_of<'h>(get: impl Fn(&'static str) -> Option<&'h str>) -> TraceContext {
-    let Some(traceparent) = get(TRACEPARENT).filter(|text| parse(text).is_some()) else {
+/// Reads the trace context from headers, given a way to look one up.
+pub fn parent_of<'h>(get: impl Fn(Header) -> Option<&'h str>) -> TraceContext {
+    let Some(traceparent) = get(Header::TraceParent).filter(|text| parse(text).is_some()) else {
         return TraceContext::default();
     };
-    let tracestate = get(TRACESTATE).filter(|text| is_tracestate(text));
+    let tracestate = get(Header::TraceState).filter(|text| is_tracestate(text));
     TraceContext {
         traceparent: Some(traceparent.into()),
         tracestate: tracestate.map(Into::into),
@@ -54,12 +51,15 @@ impl TraceContext {
     ///
     /// To be called before the span is entered for the first time.
     pub fn adopt(&self, span: &Span) {
-        let Some(parent) = self.span_context().filter(|_| !span.is_disabled()) else {
+        if span.is_disabled() {
+            return;
+        }
+        let Some(parent) = self.span_context() else {
             return;
         };
         let parent = Context::new().with_remote_span_context(parent);
         if let Err(error) = span.set_parent(parent) {
-            tracing::debug!(%error, "span keeps its parent");
+            tracing::debug!(%error, "trace_parent_refused");
         }
     }
 
@@ -73,19 +73,19 @@ impl TraceContext {
 }
 
 /// Writes the place of `span` to headers; if it is not collected, `incoming` unchanged.
-pub fn inject(span: &Span, incoming: &TraceContext, mut set: impl FnMut(&'static str, &str)) {
+pub fn inject(span: &Span, incoming: &TraceContext, mut set: impl FnMut(Header, &str)) {
     if let Some((traceparent, tracestate)) = place_of(span) {
-        set(TRACEPARENT, &traceparent);
+        set(Header::TraceParent, &traceparent);
         if !tracestate.is_empty() {
-            set(TRACESTATE, &tracestate);
+            set(Header::TraceState, &tracestate);
         }
         return;
     }
     if let Some(traceparent) = &incoming.traceparent {
-        set(TRACEPARENT, traceparent);
+        set(Header::TraceParent, traceparent);
     }
     if let Some(tracestate) = &incoming.tracestate {
-        set(TRACESTATE, tracestate);
+        set(Header::TraceState, tracestate);
     }
 }
 
@@ -148,17 +148,17 @@ mod tests {
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     fn incoming(traceparent: &str, tracestate: Option<&str>) -> TraceContext {
-        parent_of(|name| match name {
-            TRACEPARENT => Some(traceparent),
-            TRACESTATE => tracestate,
+        parent_of(|header| match header {
+            Header::TraceParent => Some(traceparent),
+            Header::TraceState => tracestate,
             _ => None,
         })
     }
 
-    fn outgoing(span: &Span, incoming: &TraceContext) -> HashMap<&'static str, String> {
+    fn outgoing(span: &Span, incoming: &TraceContext) -> HashMap<Header, String> {
         let mut headers = HashMap::new();
-        inject(span, incoming, |name, value| {
-            headers.insert(name, value.to_owned());
+        inject(span, incoming, |header, value| {
+            headers.insert(header, value.to_owned());
         });
         headers
     }
@@ -171,8 +171,8 @@ mod tests {
             "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00-more",
         ] {
             let headers = outgoing(&Span::none(), &incoming(traceparent, Some("a=1,b=2")));
-            assert_eq!(headers[TRACEPARENT], traceparent);
-            assert_eq!(headers[TRACESTATE], "a=1,b=2");
+            assert_eq!(headers[&Header::TraceParent], traceparent);
+            assert_eq!(headers[&Header::TraceState], "a=1,b=2");
         }
         assert!(outgoing(&Span::none(), &TraceContext::default()).is_empty());
     }
@@ -205,8 +205,11 @@ mod tests {
         let long = "a".repeat(MAX_TRACESTATE + 1);
         for bad in ["a=1\r\nX: y", "a=\u{1b}", "é=1", "", &long] {
             let headers = outgoing(&Span::none(), &incoming(PARENT, Some(bad)));
-            assert_eq!(headers.get(TRACEPARENT).map(String::as_str), Some(PARENT));
-            assert_eq!(headers.get(TRACESTATE), None, "{bad:?}");
+            assert_eq!(
+                headers.get(&Header::TraceParent).map(String::as_str),
+                Some(PARENT)
+            );
+            assert_eq!(headers.get(&Header::TraceState), None, "{bad:?}");
         }
     }
 
@@ -220,12 +223,15 @@ mod tests {
             caller.adopt(&span);
 
             let headers = outgoing(&span, &caller);
-            let sent = incoming(&headers[TRACEPARENT], Some(&headers[TRACESTATE]));
+            let sent = incoming(
+                &headers[&Header::TraceParent],
+                Some(&headers[&Header::TraceState]),
+            );
             let (from, to) = (caller.span_context().unwrap(), sent.span_context().unwrap());
             assert_eq!(to.trace_id(), from.trace_id());
             assert_ne!(to.span_id(), from.span_id());
             assert!(to.is_sampled());
-            assert_eq!(headers[TRACESTATE], "a=1");
+            assert_eq!(headers[&Header::TraceState], "a=1");
         });
     }
 }

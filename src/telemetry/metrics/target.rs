@@ -7,9 +7,12 @@ use std::time::Duration;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
 use super::register::{CounterBy, Registrar};
-use crate::telemetry::{
-    labels::{ClaimOutcome, CommitOutcome, Finished, Label, PublishOutcome, SettlementKind},
-    names,
+use crate::{
+    contract::ErrorCode,
+    telemetry::{
+        labels::{ClaimOutcome, CommitOutcome, Label, PublishOutcome, SettlementKind},
+        names,
+    },
 };
 
 /// The families of the walk, each labelled by target.
@@ -53,9 +56,10 @@ impl TargetFamilies {
             commits: by(&self.commits, target),
             published: by(&self.published, target),
             settlements: by(&self.settlements, target),
-            finished: CounterBy::new(|end: Finished| {
+            finished_ok: self.finished.with_label_values(&[target, "ok", ""]),
+            finished_error: CounterBy::new(|code: ErrorCode| {
                 self.finished
-                    .with_label_values(&[target, end.status(), end.text()])
+                    .with_label_values(&[target, "error", code.text()])
             }),
             executions: self.executions.with_label_values(&one),
             in_flight: self.in_flight.with_label_values(&one),
@@ -78,7 +82,8 @@ pub struct TargetMetrics {
     commits: CounterBy<CommitOutcome>,
     published: CounterBy<PublishOutcome>,
     settlements: CounterBy<SettlementKind>,
-    finished: CounterBy<Finished>,
+    finished_ok: IntCounter,
+    finished_error: CounterBy<ErrorCode>,
     executions: IntCounter,
     in_flight: IntGauge,
     slots_free: IntGauge,
@@ -112,9 +117,12 @@ impl TargetMetrics {
         self.settlements.inc(kind);
     }
 
-    /// A result was committed here.
-    pub fn finished(&self, end: Finished) {
-        self.finished.inc(end);
+    /// A result was committed here: with status `ok`, or with `error` and this code.
+    pub fn finished(&self, end: Result<(), ErrorCode>) {
+        match end {
+            Ok(()) => self.finished_ok.inc(),
+            Err(code) => self.finished_error.inc(code),
+        }
     }
 
     /// A handler starts.
