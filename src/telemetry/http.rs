@@ -303,21 +303,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_that_trickles_in_is_cut_off() {
-        let shown = Shown {
-            metrics: Metrics::new([]),
-            health: Health::default(),
-        };
-        let (mut client, served) = tokio::io::duplex(1_024);
-        let began = tokio::time::Instant::now();
-        let server = tokio::spawn(converse(served, router(shown), CancellationToken::new()));
-        client
-            .write_all(b"GET /livez HTTP/1.1\r\nHos")
-            .await
-            .unwrap();
-        let mut answer = Vec::new();
-        client.read_to_end(&mut answer).await.unwrap();
-        server.await.unwrap();
-        assert_eq!(began.elapsed().as_secs(), HEAD_WITHIN.as_secs());
+    async fn a_request_that_trickles_in_or_never_comes_is_cut_off() {
+        for sent in [
+            "",
+            "GET /livez HTTP/1.1\r\nHos",
+            "GET /livez HTTP/1.1\r\n\r\n",
+        ] {
+            let shown = Shown {
+                metrics: Metrics::new([]),
+                health: Health::default(),
+            };
+            let (mut client, served) = tokio::io::duplex(1_024);
+            let began = tokio::time::Instant::now();
+            let stop = CancellationToken::new();
+            let server = tokio::spawn(converse(served, router(shown), stop));
+            client.write_all(sent.as_bytes()).await.unwrap();
+            let mut answer = Vec::new();
+            client.read_to_end(&mut answer).await.unwrap();
+            server.await.unwrap();
+            assert_eq!(began.elapsed().as_secs(), HEAD_WITHIN.as_secs(), "{sent:?}");
+        }
     }
 }

@@ -22,7 +22,8 @@ mod escape;
 mod json;
 
 /// What a log line looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// One JSON object a line, for machines.
     Json,
@@ -33,7 +34,8 @@ pub enum LogFormat {
 }
 
 /// Where the lines go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogOutput {
     /// Standard output.
     Stdout,
@@ -129,7 +131,8 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let layer = fmt::layer().with_writer(writer);
+    // A log that cannot be written is lost: saying so on a closed standard error would panic.
+    let layer = fmt::layer().with_writer(writer).log_internal_errors(false);
     let filter = filter.0.and(filter_fn(|metadata| metadata.is_event()));
     match format {
         LogFormat::Json => layer
