@@ -4,15 +4,28 @@
 //! what it answered. Each operation is idempotent by its nonce, because a call that timed out may
 //! still be carried out.
 
+/// The store in memory, for the simulation and the contract suite.
+pub mod twin;
 mod types;
 
-use std::future::Future;
+use std::{future::Future, time::Duration};
 
 pub use self::types::{
     AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch, Held, Nonce,
     Record, RecordState, Renewal, RequestKey, SessionId, StoreFault,
 };
 use crate::contract::PurutoName;
+
+/// How long a session lives after it was opened or renewed.
+pub const SESSION_TTL: Duration = Duration::from_secs(15);
+
+/// How long a record is kept after its request's deadline, and after it was settled: as long as the
+/// results stream keeps the result.
+pub const RETENTION: Duration = Duration::from_secs(72 * 60 * 60);
+
+/// How long a cancel of a request that no worker has seen is remembered: longer than any request
+/// may take.
+pub const FLAG_RETENTION: Duration = Duration::from_secs(25 * 60 * 60);
 
 /// Claims and commits of the requests that a worker holds.
 pub trait Claims: Send + Sync + 'static {

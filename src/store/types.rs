@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Names a request's record: ids are unique per target.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestKey {
     /// Who is asked.
     pub target: PurutoName,

@@ -1,0 +1,363 @@
+//! What the scripts do, as a reference model: one method a script, each one step.
+//!
+//! Never: a fault, a lock, or a clock of its own.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Duration,
+};
+
+use bytes::Bytes;
+
+use super::super::{
+    AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch,
+    FLAG_RETENTION, Held, Nonce, RETENTION, Record, RecordState, Renewal, RequestKey, SessionId,
+};
+use crate::{
+    clock::WallTime,
+    contract::{CorrelationId, Fingerprint, PurutoName},
+};
+
+#[derive(Debug)]
+pub(super) struct Data {
+    session_ttl: Duration,
+    /// How often the data set was emptied, which makes its epoch.
+    emptied: u64,
+    sessions: HashMap<SessionId, WallTime>,
+    held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
+    records: HashMap<RequestKey, Entry>,
+    pub(super) targets: BTreeSet<PurutoName>,
+    pub(super) granted: Vec<(RequestKey, Nonce, Attempt)>,
+    pub(super) committed: Vec<(RequestKey, Nonce, Bytes)>,
+    pub(super) corrected: Vec<(RequestKey, Bytes)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    state: State,
+    /// None while the request is only flagged for cancel.
+    origin: Option<Origin>,
+    attempts: u32,
+    cancelled: bool,
+    expires: WallTime,
+}
+
+#[derive(Clone, Debug)]
+struct Origin {
+    fingerprint: Fingerprint,
+    correlation: CorrelationId,
+    first_claimed: WallTime,
+}
+
+#[derive(Debug)]
+enum State {
+    Flagged,
+    Held(Owner),
+    Released,
+    Done {
+        at: WallTime,
+        /// Who committed; gone once the record is a tombstone.
+        owner: Option<Owner>,
+        result: Option<Bytes>,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Owner {
+    session: SessionId,
+    nonce: Nonce,
+    fresh: bool,
+}
+
+impl Data {
+    pub(super) fn new(session_ttl: Duration) -> Self {
+        Self {
+            session_ttl,
+            emptied: 0,
+            sessions: HashMap::new(),
+            held: HashMap::new(),
+            records: HashMap::new(),
+            targets: BTreeSet::new(),
+            granted: Vec::new(),
+            committed: Vec::new(),
+            corrected: Vec::new(),
+        }
+    }
+
+    pub(super) fn empty(&mut self) {
+        self.emptied += 1;
+        self.sessions.clear();
+        self.held.clear();
+        self.records.clear();
+        self.targets.clear();
+    }
+
+    pub(super) fn open(
+        &mut self,
+        session: &SessionId,
+        targets: &[PurutoName],
+        now: WallTime,
+    ) -> Epoch {
+        self.targets.extend(targets.iter().cloned());
+        let expires = now.saturating_add(self.session_ttl);
+        self.sessions.insert(session.clone(), expires);
+        Epoch::recorded(&format!("{:032x}", self.emptied))
+    }
+
+    pub(super) fn renew(&mut self, session: &SessionId, now: WallTime) -> Renewal {
+        if !self.alive(session, now) {
+            return Renewal::Fenced;
+        }
+        let expires = now.saturating_add(self.session_ttl);
+        self.sessions.insert(session.clone(), expires);
+        let mut cancelled = self.held_by(session);
+        cancelled.retain(|key| self.is_to_abort(key));
+        Renewal::Renewed { cancelled }
+    }
+
+    pub(super) fn close(&mut self, session: &SessionId) {
+        self.sessions.remove(session);
+    }
+
+    pub(super) fn claim(&mut self, claim: &Claim, now: WallTime) -> ClaimAnswer {
+        if !self.alive(&claim.session, now) {
+            return ClaimAnswer::Fenced;
+        }
+        let Some(entry) = self.entry(&claim.key, now) else {
+            return self.take(claim, true, now);
+        };
+        if let Some(origin) = entry.origin_of_other(claim.fingerprint) {
+            let correlation = origin.correlation.clone();
+            return ClaimAnswer::Conflict { correlation };
+        }
+        match &entry.state {
+            State::Flagged | State::Released => self.take(claim, false, now),
+            State::Done { result, .. } => ClaimAnswer::Done {
+                result: result.clone(),
+                correlation: entry.correlation().unwrap_or(&claim.correlation).clone(),
+            },
+            State::Held(owner) if owner.nonce == claim.nonce => {
+                ClaimAnswer::Claimed(entry.claimed(owner.fresh, now))
+            }
+            State::Held(owner) if self.alive(&owner.session, now) => {
+                let owner = owner.session.clone();
+                ClaimAnswer::Held(Held { owner })
+            }
+            State::Held(_) => self.take(claim, false, now),
+        }
+    }
+
+    /// Makes `claim` the request's owner, whoever had it before.
+    fn take(&mut self, claim: &Claim, fresh: bool, now: WallTime) -> ClaimAnswer {
+        self.drop_held(&claim.key);
+        let before = self.records.remove(&claim.key);
+        let kept = before
+            .as_ref()
+            .and_then(|it| Some(it.origin.as_ref()?.first_claimed));
+        let entry = Entry {
+            state: State::Held(Owner {
+                session: claim.session.clone(),
+                nonce: claim.nonce,
+                fresh,
+            }),
+            origin: Some(Origin {
+                fingerprint: claim.fingerprint,
+                correlation: claim.correlation.clone(),
+                first_claimed: kept.unwrap_or(now),
+            }),
+            attempts: before.as_ref().map_or(0, |it| it.attempts) + 1,
+            cancelled: before.is_some_and(|it| it.cancelled),
+            expires: now.saturating_add(claim.deadline.left(now) + RETENTION),
+        };
+        let claimed = entry.claimed(fresh, now);
+        self.granted
+            .push((claim.key.clone(), claim.nonce, claimed.attempt));
+        self.records.insert(claim.key.clone(), entry);
+        let held = self.held.entry(claim.session.clone()).or_default();
+        held.insert(claim.key.clone(), claim.ack.clone());
+        ClaimAnswer::Claimed(claimed)
+    }
+
+    pub(super) fn commit(
+        &mut self,
+        key: &RequestKey,
+        nonce: Nonce,
+        (result, is_cancelled): (Bytes, bool),
+        now: WallTime,
+    ) -> CommitAnswer {
+        let Some(entry) = self.entry_mut(key, now) else {
+            return CommitAnswer::Lost;
+        };
+        match &entry.state {
+            State::Done { owner, .. } if owner.as_ref().is_some_and(|it| it.nonce == nonce) => {
+                CommitAnswer::Committed
+            }
+            State::Held(owner) if owner.nonce == nonce => {
+                if entry.cancelled && !is_cancelled {
+                    return CommitAnswer::Cancelled;
+                }
+                entry.state = State::Done {
+                    at: now,
+                    owner: Some(owner.clone()),
+                    result: Some(result.clone()),
+                };
+                self.committed.push((key.clone(), nonce, result));
+                CommitAnswer::Committed
+            }
+            State::Done { .. } | State::Held(_) | State::Flagged | State::Released => {
+                CommitAnswer::Lost
+            }
+        }
+    }
+
+    pub(super) fn settle(&mut self, key: &RequestKey, now: WallTime) {
+        let Some(entry) = self.entry_mut(key, now) else {
+            return;
+        };
+        if let State::Done { owner, result, .. } = &mut entry.state {
+            (*owner, *result) = (None, None);
+            entry.cancelled = false;
+            entry.expires = now.saturating_add(RETENTION);
+            self.drop_held(key);
+        }
+    }
+
+    pub(super) fn release(&mut self, key: &RequestKey, nonce: Nonce, now: WallTime) {
+        let Some(entry) = self.entry_mut(key, now) else {
+            return;
+        };
+        if entry.owner().is_some_and(|it| it.nonce == nonce) {
+            entry.state = State::Released;
+            entry.attempts = entry.attempts.saturating_sub(1);
+            self.drop_held(key);
+        }
+    }
+
+    pub(super) fn correct(&mut self, key: &RequestKey, published: Bytes, now: WallTime) {
+        let Some(entry) = self.entry_mut(key, now) else {
+            return;
+        };
+        // A tombstone has no bytes that could be wrong.
+        if let State::Done {
+            result: Some(result),
+            ..
+        } = &mut entry.state
+            && *result != published
+        {
+            *result = published.clone();
+            self.corrected.push((key.clone(), published));
+        }
+    }
+
+    pub(super) fn cancel(&mut self, key: &RequestKey, now: WallTime) -> CancelAnswer {
+        let Some(entry) = self.entry_mut(key, now) else {
+            self.records.insert(key.clone(), Entry::flagged(now));
+            return CancelAnswer::Flagged;
+        };
+        if matches!(entry.state, State::Done { .. }) {
+            return CancelAnswer::AlreadyDone;
+        }
+        entry.cancelled = true;
+        match entry.owner().map(|it| it.session.clone()) {
+            Some(owner) if self.alive(&owner, now) => CancelAnswer::Owned(owner),
+            _ => CancelAnswer::Flagged,
+        }
+    }
+
+    pub(super) fn read(&self, key: &RequestKey, now: WallTime) -> Option<Record> {
+        let entry = self.entry(key, now)?;
+        let state = match &entry.state {
+            State::Flagged => RecordState::Flagged,
+            State::Released => RecordState::Released,
+            State::Held(owner) => RecordState::Held {
+                owner: owner.session.clone(),
+                owner_alive: self.alive(&owner.session, now),
+                cancelled: entry.cancelled,
+            },
+            State::Done { result, .. } => RecordState::Done {
+                result: result.clone(),
+            },
+        };
+        let first_claimed = entry.origin.as_ref().map(|it| it.first_claimed);
+        let until = match &entry.state {
+            State::Done { at, .. } => *at,
+            State::Flagged | State::Released | State::Held(_) => now,
+        };
+        Some(Record {
+            state,
+            correlation: entry.correlation().cloned(),
+            attempts: entry.attempts,
+            first_claimed,
+            age: first_claimed.map_or(Duration::ZERO, |since| until.since(since)),
+        })
+    }
+
+    pub(super) fn held_by(&self, session: &SessionId) -> Vec<RequestKey> {
+        let held = self.held.get(session);
+        held.into_iter().flat_map(BTreeMap::keys).cloned().collect()
+    }
+
+    fn alive(&self, session: &SessionId, now: WallTime) -> bool {
+        self.sessions
+            .get(session)
+            .is_some_and(|expires| now < *expires)
+    }
+
+    fn is_to_abort(&self, key: &RequestKey) -> bool {
+        let record = self.records.get(key);
+        record.is_some_and(|it| it.cancelled && it.owner().is_some())
+    }
+
+    fn entry(&self, key: &RequestKey, now: WallTime) -> Option<&Entry> {
+        self.records.get(key).filter(|it| now < it.expires)
+    }
+
+    fn entry_mut(&mut self, key: &RequestKey, now: WallTime) -> Option<&mut Entry> {
+        self.records.get_mut(key).filter(|it| now < it.expires)
+    }
+
+    fn drop_held(&mut self, key: &RequestKey) {
+        for held in self.held.values_mut() {
+            held.remove(key);
+        }
+    }
+}
+
+impl Entry {
+    fn flagged(now: WallTime) -> Self {
+        Self {
+            state: State::Flagged,
+            origin: None,
+            attempts: 0,
+            cancelled: true,
+            expires: now.saturating_add(FLAG_RETENTION),
+        }
+    }
+
+    const fn owner(&self) -> Option<&Owner> {
+        match &self.state {
+            State::Held(owner) => Some(owner),
+            State::Flagged | State::Released | State::Done { .. } => None,
+        }
+    }
+
+    fn correlation(&self) -> Option<&CorrelationId> {
+        self.origin.as_ref().map(|it| &it.correlation)
+    }
+
+    fn origin_of_other(&self, fingerprint: Fingerprint) -> Option<&Origin> {
+        let origin = self.origin.as_ref();
+        origin.filter(|it| it.fingerprint != fingerprint)
+    }
+
+    fn claimed(&self, fresh: bool, now: WallTime) -> Claimed {
+        let first_claimed = self.origin.as_ref().map_or(now, |it| it.first_claimed);
+        Claimed {
+            attempt: Attempt::new(self.attempts),
+            first_claimed,
+            now,
+            cancelled: self.cancelled,
+            fresh,
+        }
+    }
+}
