@@ -2,12 +2,20 @@
 //!
 //! Never: policy. A port moves bytes, reports faults, and waits no longer than its bound.
 
+mod ack_subject;
+mod names;
+/// The twin of the simulation and the contract suite.
+pub mod twin;
 mod types;
 
 use std::{future::Future, time::Duration};
 
-pub use self::types::{
-    AckFault, BrokerFault, Delivery, Headers, PublishAck, Publishing, ResultMessage, StoredResult,
+pub use self::{
+    names::{ConsumerName, StreamName},
+    types::{
+        AckFault, BrokerFault, Delivery, Headers, PublishAck, Publishing, ResultMessage,
+        StoredResult,
+    },
 };
 use crate::{
     contract::{Lane, PurutoName},
