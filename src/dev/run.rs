@@ -25,8 +25,12 @@ pub(super) async fn run(mut command: Command, within: Duration) -> Result<String
     if output.status.success() {
         return Ok(printed);
     }
-    let words = last_lines(&printed, LAST_WORDS).replace('\n', " / ");
-    Err(format!("{name}: {}: {words}", output.status))
+    let mut why = format!("{name}: {}", output.status);
+    for word in last_lines(&printed, LAST_WORDS).lines() {
+        why.push_str(" / ");
+        why.push_str(word);
+    }
+    Err(why)
 }
 
 /// The last `count` lines of `text` that are not blank.
@@ -56,7 +60,7 @@ mod tests {
         let script = "echo one; echo two; echo three; echo four >&2; exit 3";
         let failed = run(shell(script), Duration::from_secs(10)).await;
         let why = failed.expect_err("exit 3");
-        assert_eq!(why, "/bin/sh: exit status: 3: two / three / four");
+        assert_eq!(why, "/bin/sh: exit status: 3 / two / three / four");
     }
 
     #[tokio::test]

@@ -1,8 +1,9 @@
 //! Takes a server's program from the packages of Debian and its descendants, as root.
 //!
 //! The packages named after the servers start a service by themselves when installed, so none of
-//! them is: `nats-server`'s is only unpacked (the program needs no library), and Redis comes from
-//! `redis-tools`, which holds the same program under the name of one of its other uses.
+//! them is: `nats-server`'s is only unpacked (the program needs no more than the C library), and
+//! Redis comes from `redis-tools`, which holds the same program under the name of one of its
+//! other uses.
 
 use std::{
     fs,
@@ -39,15 +40,18 @@ async fn nats(order: &Order<'_>) -> Result<PathBuf, String> {
     let mut extract = order.command("dpkg-deb")?;
     extract.arg("--extract").arg(package).arg(&unpacked);
     run(extract, STEP_WITHIN).await?;
-    Ok(unpacked.join("usr/bin/nats-server"))
+    Ok(unpacked.join("usr/sbin/nats-server"))
 }
 
 async fn redis(order: &Order<'_>) -> Result<PathBuf, String> {
     let install = ["install", "--yes", "--no-install-recommends", "redis-tools"];
     apt_get(order, &install).await?;
     let program = order.incoming.join(order.tool.name());
-    let copied = fs::copy(REDIS_PROGRAM, &program);
-    copied.map_err(|error| format!("{REDIS_PROGRAM}: {error}"))?;
+    // Not `fs::copy`: a program cannot be run while a process that we fork elsewhere has inherited
+    // our descriptor for writing it.
+    let mut copy = order.command("cp")?;
+    copy.arg(REDIS_PROGRAM).arg(&program);
+    run(copy, STEP_WITHIN).await?;
     Ok(program)
 }
 

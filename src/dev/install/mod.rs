@@ -49,6 +49,14 @@ impl Source {
             Tool::Redis => &[Self::Wheel, Self::Debian],
         }
     }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Go => "from source",
+            Self::Wheel => "from a wheel",
+            Self::Debian => "from Debian",
+        }
+    }
 }
 
 /// What a source works with.
@@ -95,7 +103,8 @@ pub async fn install(tool: Tool, places: &Places, say: &dyn Say) -> Result<Found
         match install_from(*source, tool, places, say).await? {
             Ok(found) => return Ok(found),
             Err(why) => {
-                say.say(&format!("{tool} not installed: {why}"));
+                let why = format!("{}: {why}", source.name());
+                say.say(&format!("no {tool} {why}"));
                 tried.push(why);
             }
         }
