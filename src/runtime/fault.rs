@@ -75,6 +75,18 @@ pub enum Again {
 }
 
 impl Fault {
+    /// The fault that an HTTP status alone tells of.
+    #[must_use]
+    pub const fn of_status(refusal: Refusal) -> Self {
+        match refusal.status.0 {
+            401 | 403 => Self::Auth(refusal),
+            429 => Self::RateLimited(refusal),
+            529 => Self::Overloaded(refusal),
+            408 | 500..=599 => Self::Server(refusal),
+            _ => Self::Rejected(refusal),
+        }
+    }
+
     /// Again, and after which delay?
     #[must_use]
     pub const fn again(&self) -> Again {

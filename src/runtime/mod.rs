@@ -1,17 +1,31 @@
 //! One resilient model call.
 //!
-//! Never: NATS or Redis; each part is usable alone.
+//! [`AgentRuntime::call`] is the seam: a [`ModelCall`] goes in, a [`ModelAnswer`] that holds the
+//! output contract comes out, or a [`CallFailed`] that says why none could be had in time. Never:
+//! NATS or Redis; each part is usable alone.
 
 mod answer;
 /// How long to wait before the next attempt.
 pub mod backoff;
 mod call;
+/// The `[model]` table of a Puruto.
+pub mod config;
+/// One attempt at a model, whichever provider serves it.
+pub mod connector;
+/// Output contract 1.0.
+pub mod contract;
+mod failure;
 /// What can go wrong, as one closed list.
 pub mod fault;
+mod guarded;
+/// Spans, log events and counts of a call.
+pub mod observe;
 /// Whether a failed attempt is followed by another.
 pub mod retry;
 /// How long a server asks to be left alone.
 pub mod retry_after;
+/// A key that is used and never shown.
+pub mod secret;
 
 pub use self::{
     answer::{FinishReason, ModelAnswer, ToolCall, Usage},
@@ -19,5 +33,7 @@ pub use self::{
         InvalidModelName, InvalidTemperature, MaxTokens, Message, ModelCall, ModelName, Role,
         Temperature,
     },
+    failure::CallFailed,
     fault::Fault,
+    guarded::AgentRuntime,
 };

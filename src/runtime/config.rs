@@ -1,0 +1,305 @@
+//! The `[model]` table of a Puruto: which provider answers, and how.
+//!
+//! Every mistake names its key, the value found and what is allowed. Never: a key's text; the
+//! table says where the key is, not what it is.
+
+mod base_url;
+mod duration;
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize, de};
+use serde_json::{Map, Value};
+
+pub use self::{base_url::BaseUrl, duration::HumanDuration};
+use super::{
+    MaxTokens, ModelName, Temperature,
+    connector::{
+        Connector,
+        openai::OpenAi,
+        simulated::{Simulated, SimulatedConfig},
+    },
+    secret::Secret,
+};
+use crate::clock::{Chance, Clock};
+
+/// Longest attempt by default.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// One provider, as `provider = "..."` and that provider's own keys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "provider", rename_all = "lowercase")]
+pub enum ProviderConfig {
+    /// A model that answers as scripted here.
+    Simulated(SimulatedConfig),
+    /// Any endpoint that speaks OpenAI's chat completions.
+    OpenAi(OpenAiConfig),
+}
+
+/// The keys of `provider = "openai"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenAiConfig {
+    /// Where the API starts, such as `https://api.openai.com/v1`; `/chat/completions` is added.
+    pub base_url: BaseUrl,
+    /// The model to ask.
+    pub model: ModelName,
+    /// The environment variable that holds the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// The file that holds the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_file: Option<PathBuf>,
+    /// Longest attempt.
+    #[serde(default = "default_request_timeout")]
+    pub request_timeout: HumanDuration,
+    /// Longest answer, for calls that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<MaxTokens>,
+    /// How freely the model chooses, for calls that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Temperature>,
+}
+
+const fn default_request_timeout() -> HumanDuration {
+    HumanDuration(REQUEST_TIMEOUT)
+}
+
+impl<'de> Deserialize<'de> for ProviderConfig {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut table = Map::deserialize(from)?;
+        let provider = table.remove("provider");
+        let named = provider.as_ref().and_then(Value::as_str);
+        match named {
+            Some("simulated") => keys(table).map(Self::Simulated),
+            Some("openai") => keys(table).map(Self::OpenAi),
+            _ => {
+                let found = provider.unwrap_or_default();
+                Err(de::Error::custom(format_args!(
+                    "provider: invalid value: {found}, expected \"simulated\" or \"openai\""
+                )))
+            }
+        }
+    }
+}
+
+/// Serde's own tagged enums forget at which key a value did not fit.
+fn keys<T: de::DeserializeOwned, E: de::Error>(table: Map<String, Value>) -> Result<T, E> {
+    serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| {
+        let key = error.path().to_string();
+        match key.as_str() {
+            // An unknown or missing key stands in the message itself.
+            "." => E::custom(error.into_inner()),
+            _ => E::custom(format_args!("{key}: {}", error.into_inner())),
+        }
+    })
+}
+
+impl ProviderConfig {
+    /// The connector that this table describes. Keys are looked up with `env` or read from their
+    /// file, once.
+    ///
+    /// # Errors
+    /// Everything that is wrong beyond the form of single values.
+    pub fn connect(
+        &self,
+        env: impl Fn(&str) -> Option<String>,
+        clock: Clock,
+        chance: Chance,
+    ) -> Result<Connector, Vec<Mistake>> {
+        match self {
+            Self::Simulated(config) => {
+                Ok(Connector::Simulated(Simulated::new(config.clone(), chance)))
+            }
+            Self::OpenAi(config) => {
+                let key = config.api_key(env).map_err(|mistake| vec![mistake])?;
+                let openai = OpenAi::new(config, key.as_ref(), clock);
+                openai
+                    .map(Connector::OpenAi)
+                    .map_err(|mistake| vec![mistake])
+            }
+        }
+    }
+}
+
+impl OpenAiConfig {
+    fn api_key(&self, env: impl Fn(&str) -> Option<String>) -> Result<Option<Secret>, Mistake> {
+        let (key, value, secret) = match (&self.api_key_env, &self.api_key_file) {
+            (None, None) => return Ok(None),
+            (Some(name), Some(_)) => {
+                let why = "api_key_file is given too; keep one of them".to_owned();
+                return Err(Mistake::new("api_key_env", name, why));
+            }
+            (Some(name), None) => {
+                let unset = || "the environment variable is not set".to_owned();
+                let raw = env(name).ok_or_else(|| Mistake::new("api_key_env", name, unset()))?;
+                ("api_key_env", name.clone(), Secret::new(&raw))
+            }
+            (None, Some(path)) => {
+                let shown = path.display().to_string();
+                let raw = std::fs::read_to_string(path)
+                    .map_err(|error| Mistake::new("api_key_file", &shown, error.to_string()))?;
+                ("api_key_file", shown, Secret::new(&raw))
+            }
+        };
+        if secret.is_empty() {
+            return Err(Mistake::new(key, &value, "it holds no key".to_owned()));
+        }
+        Ok(Some(secret))
+    }
+}
+
+/// One thing that is wrong with a provider's table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The key in the table.
+    pub key: &'static str,
+    /// What stands there.
+    pub value: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Mistake {
+    pub(super) fn new(key: &'static str, value: &str, why: String) -> Self {
+        Self {
+            key,
+            value: value.to_owned(),
+            why,
+        }
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, value, why } = self;
+        write!(f, "{key} = {value:?}: {why}")
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(toml: &str) -> Result<ProviderConfig, String> {
+        toml::from_str(toml).map_err(|error| error.message().to_owned())
+    }
+
+    fn openai(more: &str) -> String {
+        format!(
+            "provider = \"openai\"\nbase_url = \"http://localhost:1/v1/\"\nmodel = \"m\"\n{more}"
+        )
+    }
+
+    fn connect(toml: &str, env: &[(&str, &str)]) -> Result<Connector, Vec<Mistake>> {
+        let looked_up = |name: &str| {
+            let found = env.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let config = read(toml).expect("well formed");
+        config.connect(looked_up, Clock::system(), Chance::seeded(1))
+    }
+
+    #[test]
+    fn a_table_prints_as_it_is_read() {
+        for table in [
+            openai("api_key_env = \"KEY\"\nrequest_timeout = \"1m 30s\"\nmax_tokens = 9\ntemperature = 0.5"),
+            "provider = \"simulated\"\nanswer = \"{prompt}\"\nlatency = { min = \"1ms\", max = \"2ms\" }\n\
+             errors = [\"503\", \"429 2s\", \"timeout\"]\n[[rules]]\nwhen = \"pay\"\nanswer = \"paid\"".to_owned(),
+        ] {
+            let config = read(&table).expect("well formed");
+            let printed = toml::to_string(&config).expect("prints");
+            assert_eq!(read(&printed), Ok(config), "{printed}");
+        }
+    }
+
+    #[test]
+    fn every_mistake_names_its_key_and_what_stands_there() {
+        for (table, key, value) in [
+            ("provider = \"oracle\"".to_owned(), "provider", "oracle"),
+            ("answer = \"x\"".to_owned(), "provider", "null"),
+            (
+                "provider = \"openai\"\nmodel = \"m\"".to_owned(),
+                "base_url",
+                "missing",
+            ),
+            (openai("modle = \"x\""), "modle", "unknown field"),
+            (openai("request_timeout = 5"), "request_timeout", "5"),
+            (
+                openai("request_timeout = \"soon\""),
+                "request_timeout",
+                "soon",
+            ),
+            (openai("request_timeout = \"0s\""), "request_timeout", "0s"),
+            (openai("max_tokens = 0"), "max_tokens", "0"),
+            (openai("temperature = 3"), "temperature", "3"),
+            (
+                "provider = \"simulated\"\nlatency = \"fast\"".to_owned(),
+                "latency",
+                "fast",
+            ),
+            (
+                "provider = \"simulated\"\nlatency = { min = \"2s\", max = \"1s\" }".to_owned(),
+                "latency",
+                "2s",
+            ),
+            (
+                "provider = \"simulated\"\nerrors = [\"503\", \"200\"]".to_owned(),
+                "errors[1]",
+                "200",
+            ),
+            (
+                "provider = \"simulated\"\n[[rules]]\nwen = \"x\"".to_owned(),
+                "rules[0]",
+                "wen",
+            ),
+        ] {
+            let said = read(&table).expect_err(&table);
+            assert!(
+                said.contains(key) && said.contains(value),
+                "{table}: {said}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_key_comes_from_the_environment_or_a_file_and_never_shows() {
+        let from_env = openai("api_key_env = \"KEY\"");
+        let connector = connect(&from_env, &[("KEY", "sk-123")]).expect("complete");
+        assert!(!format!("{connector:?}").contains("sk-123"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        std::fs::write(&path, "sk-456\n").expect("written");
+        let from_file = openai(&format!("api_key_file = {path:?}"));
+        let connector = connect(&from_file, &[]).expect("complete");
+        assert!(!format!("{connector:?}").contains("sk-456"));
+    }
+
+    #[test]
+    fn a_key_that_is_not_there_is_a_mistake_that_says_where_it_was_sought() {
+        let said = |toml: &str, env: &[(&str, &str)]| {
+            let mistakes = connect(toml, env).expect_err("no key");
+            mistakes.iter().map(ToString::to_string).collect::<String>()
+        };
+        let from_env = openai("api_key_env = \"KEY\"");
+        assert_eq!(
+            said(&from_env, &[]),
+            "api_key_env = \"KEY\": the environment variable is not set"
+        );
+        assert_eq!(
+            said(&from_env, &[("KEY", " ")]),
+            "api_key_env = \"KEY\": it holds no key"
+        );
+        let no_header = said(&from_env, &[("KEY", "sk-1\nsk-2")]);
+        assert!(
+            no_header.starts_with("api_key_env") && !no_header.contains("sk-"),
+            "{no_header}"
+        );
+        let both = openai("api_key_env = \"KEY\"\napi_key_file = \"k\"");
+        assert!(said(&both, &[("KEY", "x")]).contains("keep one"));
+        let nowhere = openai("api_key_file = \"/nowhere/key\"");
+        assert!(said(&nowhere, &[]).starts_with("api_key_file = \"/nowhere/key\""));
+    }
+}

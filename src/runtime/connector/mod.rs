@@ -1,0 +1,143 @@
+//! One attempt at a model, whichever provider serves it.
+//!
+//! A connector builds the payload once a call, sends it once an attempt, and reads the reply into
+//! a draft. Never: a retry, a time-out of its own, or a check of the output contract.
+
+/// Any endpoint that speaks OpenAI's chat completions.
+pub mod openai;
+/// A model that answers as its configuration says.
+pub mod simulated;
+
+mod http;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+pub use self::http::install_tls;
+use self::{openai::OpenAi, simulated::Simulated};
+use super::{Fault, ModelCall, ModelName, contract::Draft, retry::Attempt};
+
+/// The provider behind a runtime. An enum, so that an attempt at the simulated one costs no
+/// allocation.
+#[derive(Debug)]
+pub enum Connector {
+    /// Deterministic, scripted by configuration.
+    Simulated(Simulated),
+    /// Any OpenAI-compatible endpoint.
+    OpenAi(OpenAi),
+}
+
+/// A call in the provider's wire form.
+#[derive(Clone, Debug, Default)]
+pub struct Payload(Bytes);
+
+impl Payload {
+    /// Size on the wire, in bytes.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// What an attempt brought back.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives for a moment; a box would cost each simulated call an allocation"
+)]
+pub enum Reply {
+    /// The body of a successful response, unread.
+    Body(Vec<u8>),
+    /// A draft that needs no reading.
+    Draft(Draft),
+}
+
+impl Reply {
+    /// Size of what is to be read, in bytes.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        match self {
+            Self::Body(body) => body.len(),
+            Self::Draft(_) => 0,
+        }
+    }
+}
+
+/// Longest attempt at a simulated model: the default of the real ones.
+const SIMULATED_TIMEOUT: Duration = super::config::REQUEST_TIMEOUT;
+
+impl Connector {
+    /// The provider's name.
+    #[must_use]
+    pub const fn provider(&self) -> &'static str {
+        match self {
+            Self::Simulated(_) => "simulated",
+            Self::OpenAi(_) => "openai",
+        }
+    }
+
+    /// Where attempts go; without credentials.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        match self {
+            Self::Simulated(_) => "simulated",
+            Self::OpenAi(openai) => openai.endpoint(),
+        }
+    }
+
+    /// The model that the configuration names.
+    #[must_use]
+    pub const fn model(&self) -> &ModelName {
+        match self {
+            Self::Simulated(simulated) => simulated.model(),
+            Self::OpenAi(openai) => openai.model(),
+        }
+    }
+
+    /// How long one attempt may take.
+    #[must_use]
+    pub const fn request_timeout(&self) -> Duration {
+        match self {
+            Self::Simulated(_) => SIMULATED_TIMEOUT,
+            Self::OpenAi(openai) => openai.request_timeout(),
+        }
+    }
+
+    /// The call in the provider's wire form, for all its attempts.
+    #[must_use]
+    pub fn build(&self, call: &ModelCall) -> Payload {
+        match self {
+            Self::Simulated(_) => Payload::default(),
+            Self::OpenAi(openai) => openai.build(call),
+        }
+    }
+
+    /// One attempt. Dropping the future abandons it.
+    ///
+    /// # Errors
+    /// Why there is no reply.
+    pub async fn attempt(
+        &self,
+        call: &ModelCall,
+        payload: &Payload,
+        attempt: Attempt,
+    ) -> Result<Reply, Fault> {
+        match self {
+            Self::Simulated(simulated) => simulated.attempt(call, attempt).await.map(Reply::Draft),
+            // Boxed, so that ten thousand simulated calls do not each carry an HTTP exchange.
+            Self::OpenAi(openai) => Box::pin(openai.attempt(payload)).await.map(Reply::Body),
+        }
+    }
+
+    /// The reply, field by field and unchecked.
+    ///
+    /// # Errors
+    /// The fault that the reply tells of.
+    pub fn read(&self, reply: Reply) -> Result<Draft, Fault> {
+        match reply {
+            Reply::Draft(draft) => Ok(draft),
+            Reply::Body(body) => openai::read(&body),
+        }
+    }
+}

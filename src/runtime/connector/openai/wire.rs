@@ -1,0 +1,249 @@
+//! OpenAI's chat completions on the wire: a call to its request, a response to a draft.
+//!
+//! Never: a judgement of the answer; the output contract makes that.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::refusal;
+use crate::{
+    contract::Violation,
+    runtime::{
+        Fault, MaxTokens, ModelCall, Role, Temperature,
+        contract::{Draft, DraftUsage},
+    },
+};
+
+/// What is sent for a call that does not say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Defaults {
+    pub(super) temperature: Option<Temperature>,
+    pub(super) max_tokens: Option<MaxTokens>,
+}
+
+#[derive(Serialize)]
+struct Request<'c> {
+    model: &'c str,
+    messages: Vec<Message<'c>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<Temperature>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<MaxTokens>,
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct Message<'c> {
+    role: Role,
+    content: &'c str,
+}
+
+pub(super) fn request(call: &ModelCall, defaults: Defaults) -> Vec<u8> {
+    let messages = call.messages.iter().map(|message| Message {
+        role: message.role,
+        content: &message.content,
+    });
+    let request = Request {
+        model: call.model.as_str(),
+        messages: messages.collect(),
+        temperature: call.temperature.or(defaults.temperature),
+        max_tokens: call.max_tokens.or(defaults.max_tokens),
+        stream: false,
+    };
+    serde_json::to_vec(&request).expect("texts and numbers can always be written as JSON")
+}
+
+/// The first choice of the response in `body`, as a draft.
+///
+/// # Errors
+/// [`Fault::Contract`] when there is no JSON object or no choice; the server's own fault when the
+/// body is an error.
+pub(in super::super) fn read(body: &[u8]) -> Result<Draft, Fault> {
+    let violated = |field: &str, expected: &str, actual: &str| {
+        Fault::Contract(vec![Violation::new(field, expected, actual)])
+    };
+    let Ok(Value::Object(mut response)) = serde_json::from_slice(body) else {
+        return Err(violated("$", "a JSON object", "something else"));
+    };
+    let choice = match taken(&mut response, "choices") {
+        Value::Array(choices) => choices.into_iter().next(),
+        _ => None,
+    };
+    let error = taken(&mut response, "error");
+    match choice {
+        Some(Value::Object(choice)) => Ok(draft(response, choice)),
+        _ if !error.is_null() => Err(refusal::under_success(&error)),
+        _ => Err(violated("choices", "an array with an object", "none")),
+    }
+}
+
+fn draft(mut response: Map<String, Value>, mut choice: Map<String, Value>) -> Draft {
+    let mut message = object(taken(&mut choice, "message"));
+    let mut metadata = Map::new();
+    if let id @ Value::String(_) = taken(&mut response, "id") {
+        metadata.insert("response_id".to_owned(), id);
+    }
+    let mut content = text(taken(&mut message, "content"));
+    if let (Value::Null, refusal @ Value::String(_)) = (&content, taken(&mut message, "refusal")) {
+        metadata.insert("refusal".to_owned(), Value::Bool(true));
+        content = refusal;
+    }
+    Draft {
+        content,
+        model: taken(&mut response, "model"),
+        usage: usage(taken(&mut response, "usage")),
+        finish_reason: taken(&mut choice, "finish_reason"),
+        tool_calls: taken(&mut message, "tool_calls"),
+        citations: citations(taken(&mut message, "annotations")),
+        metadata,
+    }
+}
+
+/// Some servers send the content as parts; parts that are all text are one text.
+fn text(content: Value) -> Value {
+    let joined = match &content {
+        Value::Array(parts) => parts
+            .iter()
+            .map(|part| part.get("text").and_then(Value::as_str))
+            .collect::<Option<String>>(),
+        _ => None,
+    };
+    joined.map_or(content, Value::String)
+}
+
+fn usage(usage: Value) -> DraftUsage {
+    match usage {
+        Value::Null => DraftUsage::Missing,
+        Value::Object(mut counters) => DraftUsage::Counters {
+            prompt: taken(&mut counters, "prompt_tokens"),
+            completion: taken(&mut counters, "completion_tokens"),
+            total: taken(&mut counters, "total_tokens"),
+        },
+        other => DraftUsage::NoObject(other),
+    }
+}
+
+fn citations(annotations: Value) -> Value {
+    let Value::Array(annotations) = annotations else {
+        return Value::Null;
+    };
+    let cited = annotations
+        .into_iter()
+        .map(|annotation| taken(&mut object(annotation), "url_citation"))
+        .filter(|citation| !citation.is_null());
+    Value::Array(cited.collect())
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}
+
+fn taken(object: &mut Map<String, Value>, key: &str) -> Value {
+    object.get_mut(key).map(Value::take).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::runtime::{Message as Turn, contract};
+
+    #[tokio::test]
+    async fn a_call_is_sent_with_the_defaults_it_leaves_open() {
+        let call = ModelCall {
+            request_id: "r-1".parse().expect("valid"),
+            model: "m-1".parse().expect("valid"),
+            messages: vec![Turn::system("be brief"), Turn::user("hello")],
+            temperature: None,
+            max_tokens: None,
+            deadline: Instant::now(),
+        };
+        let defaults = Defaults {
+            temperature: Temperature::try_from(0.5).ok(),
+            max_tokens: None,
+        };
+        let sent: Value = serde_json::from_slice(&request(&call, defaults)).expect("JSON");
+        let expected = json!({
+            "model": "m-1",
+            "messages": [
+                {"role": "system", "content": "be brief"},
+                {"role": "user", "content": "hello"},
+            ],
+            "temperature": 0.5,
+            "stream": false,
+        });
+        assert_eq!(sent, expected);
+    }
+
+    fn with_message(message: &Value) -> Vec<u8> {
+        let response = json!({
+            "id": "c-1",
+            "object": "chat.completion",
+            "model": "m-1",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": null}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3},
+            "timings": {"unknown": "fields pass"},
+        });
+        response.to_string().into_bytes()
+    }
+
+    fn content(message: &Value) -> String {
+        let draft = read(&with_message(message)).expect("a response");
+        contract::check(draft)
+            .answer
+            .expect("holds the contract")
+            .content
+    }
+
+    #[test]
+    fn content_comes_as_text_as_parts_or_as_a_refusal() {
+        assert_eq!(content(&json!({"content": "hi", "tool_calls": null})), "hi");
+        let parts =
+            json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]});
+        assert_eq!(content(&parts), "ab");
+        assert_eq!(
+            content(&json!({"content": null, "refusal": "I will not"})),
+            "I will not"
+        );
+    }
+
+    #[test]
+    fn url_annotations_are_citations() {
+        let cited = json!({"url": "https://a", "title": "A"});
+        let annotations =
+            json!([{"type": "url_citation", "url_citation": cited}, {"type": "x"}, 3]);
+        let body = with_message(&json!({"content": "hi", "annotations": annotations}));
+        let answer = contract::check(read(&body).expect("a response"))
+            .answer
+            .expect("valid");
+        assert_eq!(Value::from(answer.citations[0].clone()), cited);
+        assert_eq!(answer.metadata["response_id"], "c-1");
+    }
+
+    #[test]
+    fn what_holds_no_choice_is_a_violation_or_the_servers_own_error() {
+        for (body, error_type) in [
+            ("", "contract_violation"),
+            ("<html>", "contract_violation"),
+            ("[]", "contract_violation"),
+            ("{}", "contract_violation"),
+            (r#"{"choices":null}"#, "contract_violation"),
+            (r#"{"choices":[]}"#, "contract_violation"),
+            (r#"{"choices":[],"error":{"code":503}}"#, "server_error"),
+            (
+                r#"{"error":{"code":"insufficient_quota"}}"#,
+                "quota_exhausted",
+            ),
+        ] {
+            let fault = read(body.as_bytes()).expect_err(body);
+            assert_eq!(fault.error_type(), error_type, "{body}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(read(deep.as_bytes()).is_err(), "and the stack holds");
+    }
+}

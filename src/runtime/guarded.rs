@@ -1,0 +1,215 @@
+//! The one stack around a model: build, attempt in time, read, validate, retry.
+//!
+//! Never: a decision of its own (the policy decides) or a spawned task; dropping the future of a
+//! call abandons it, connection and all.
+
+use std::sync::Arc;
+
+use tokio::time::{Instant, sleep, timeout};
+use tracing::{Instrument as _, Span};
+
+use super::{
+    CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
+    config::{Mistake, ProviderConfig},
+    connector::{Connector, Payload, Reply},
+    contract::{self, Draft},
+    observe::{self, CallStatus, Observe, Validation},
+    retry::{Attempt, Retry, RetryPolicy},
+};
+use crate::clock::{Chance, Clock};
+
+/// Calls one provider's model, with everything that makes a call resilient.
+#[derive(Debug)]
+pub struct AgentRuntime {
+    connector: Connector,
+    retry: RetryPolicy,
+    clock: Clock,
+    chance: Chance,
+    observe: Arc<dyn Observe>,
+}
+
+impl AgentRuntime {
+    /// A runtime around `connector`.
+    #[must_use]
+    pub fn new(
+        connector: Connector,
+        retry: RetryPolicy,
+        clock: Clock,
+        chance: Chance,
+        observe: Arc<dyn Observe>,
+    ) -> Self {
+        Self {
+            connector,
+            retry,
+            clock,
+            chance,
+            observe,
+        }
+    }
+
+    /// A runtime as `config` describes it, with the default retries. Keys are looked up with
+    /// `env` or read from their file, once.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the configuration.
+    pub fn open(
+        config: &ProviderConfig,
+        env: impl Fn(&str) -> Option<String>,
+        clock: Clock,
+        chance: Chance,
+        observe: Arc<dyn Observe>,
+    ) -> Result<Self, Vec<Mistake>> {
+        let connector = config.connect(env, clock.clone(), chance.clone())?;
+        let retry = RetryPolicy::default();
+        Ok(Self::new(connector, retry, clock, chance, observe))
+    }
+
+    /// The model that the configuration names.
+    #[must_use]
+    pub const fn model(&self) -> &ModelName {
+        self.connector.model()
+    }
+
+    /// Asks until there is an answer that holds the output contract, or none is to be had before
+    /// the deadline.
+    ///
+    /// # Errors
+    /// The last attempt's fault and why no other followed.
+    pub async fn call(&self, call: &ModelCall) -> Result<ModelAnswer, CallFailed> {
+        let request = observe::request_span(call);
+        let observed = self.observed(call, &request);
+        observed.instrument(request.clone()).await
+    }
+
+    async fn observed(&self, call: &ModelCall, request: &Span) -> Result<ModelAnswer, CallFailed> {
+        let started = Instant::now();
+        observe::initiated(call, self.clock.now());
+        let outcome = self.answered(call, request).await;
+        let took = started.elapsed();
+        let status = match &outcome {
+            Ok(answer) => {
+                let emit = observe::emit_span(answer.content.len());
+                emit.in_scope(|| observe::completed(call, answer, took));
+                CallStatus::Ok
+            }
+            Err(failed) => {
+                observe::failed(call, failed);
+                CallStatus::Error
+            }
+        };
+        self.observe.request_done(&call.model, status, took);
+        outcome
+    }
+
+    async fn answered(&self, call: &ModelCall, request: &Span) -> Result<ModelAnswer, CallFailed> {
+        let payload = self.built(call);
+        let api_call =
+            observe::api_call_span(self.connector.endpoint(), self.connector.provider(), call);
+        let attempts = self.attempts(call, &payload, request, &api_call);
+        attempts.instrument(api_call.clone()).await
+    }
+
+    fn built(&self, call: &ModelCall) -> Payload {
+        let build = observe::build_span();
+        let payload = build.in_scope(|| self.connector.build(call));
+        build.record("payload_size", payload.size());
+        payload
+    }
+
+    async fn attempts(
+        &self,
+        call: &ModelCall,
+        payload: &Payload,
+        request: &Span,
+        api_call: &Span,
+    ) -> Result<ModelAnswer, CallFailed> {
+        let mut attempt = Attempt::FIRST;
+        loop {
+            let span = observe::retry_span(attempt);
+            let tried = self.attempt(call, payload, attempt, request);
+            let outcome = tried.instrument(span.clone()).await;
+            observe::attempt_ended(&span, api_call, &outcome);
+            let fault = match outcome {
+                Ok(answer) => return Ok(answer),
+                Err(fault) => fault,
+            };
+            match self
+                .retry
+                .next(&fault, attempt, &self.chance, call.time_left())
+            {
+                Retry::After(delay) => {
+                    observe::retrying(call, attempt, &fault, delay);
+                    self.observe.retried(&call.model, fault.error_type());
+                    sleep(delay).await;
+                    attempt = attempt.next();
+                }
+                Retry::Stop(why) => {
+                    return Err(CallFailed {
+                        fault,
+                        attempts: attempt.calls(),
+                        why,
+                    });
+                }
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        call: &ModelCall,
+        payload: &Payload,
+        attempt: Attempt,
+        request: &Span,
+    ) -> Result<ModelAnswer, Fault> {
+        let reply = self.reply_in_time(call, payload, attempt).await?;
+        let parse = observe::parse_span(request, reply.size());
+        let draft = parse.in_scope(|| self.connector.read(reply))?;
+        self.validated(call, draft, request)
+    }
+
+    /// The body is read inside the limit too: a server that trickles it gains nothing.
+    async fn reply_in_time(
+        &self,
+        call: &ModelCall,
+        payload: &Payload,
+        attempt: Attempt,
+    ) -> Result<Reply, Fault> {
+        let time_left = call.time_left();
+        if time_left.is_zero() {
+            return Err(Fault::DeadlinePassed);
+        }
+        let limit = self.connector.request_timeout().min(time_left);
+        match timeout(limit, self.connector.attempt(call, payload, attempt)).await {
+            Ok(outcome) => outcome,
+            Err(_) if call.time_left().is_zero() => Err(Fault::DeadlinePassed),
+            Err(_) => Err(Fault::Timeout { after: limit }),
+        }
+    }
+
+    fn validated(
+        &self,
+        call: &ModelCall,
+        draft: Draft,
+        request: &Span,
+    ) -> Result<ModelAnswer, Fault> {
+        let span = observe::validate_span(request);
+        let verdict = span.in_scope(|| contract::check(draft));
+        observe::coerced(call, &verdict.coercions);
+        match &verdict.answer {
+            Ok(_) => {
+                span.record("result", "valid");
+                self.observe.validated(Validation::Valid);
+            }
+            Err(fault) => {
+                span.record("result", "invalid");
+                span.record("violations", tracing::field::display(fault));
+                self.observe.validated(Validation::Invalid);
+                observe::violated(call, fault);
+            }
+        }
+        verdict.answer
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! What can be seen of a call: its spans, its log events and what is counted.
+//!
+//! The names and fields are those of the runtime's specification; OpenTelemetry's stand beside
+//! them. Never: a prompt, an answer or a key.
+
+use std::{fmt, time::Duration};
+
+use tracing::{Span, debug, error, field::Empty, info, info_span, warn};
+
+use super::{
+    CallFailed, Fault, ModelAnswer, ModelCall, ModelName, contract::Coercion, retry::Attempt,
+};
+use crate::clock::WallTime;
+
+/// Counts what happens to calls. The runtime does not know where the counts go.
+pub trait Observe: Send + Sync + fmt::Debug {
+    /// A call to `model` ended after `took`, its retries included. A call that is dropped does
+    /// not end.
+    fn request_done(&self, model: &ModelName, status: CallStatus, took: Duration);
+
+    /// A call to `model` is tried again after a fault of this type.
+    fn retried(&self, model: &ModelName, error_type: &'static str);
+
+    /// An answer was held against the output contract.
+    fn validated(&self, result: Validation);
+}
+
+/// For whoever counts nothing.
+impl Observe for () {
+    fn request_done(&self, _: &ModelName, _: CallStatus, _: Duration) {}
+    fn retried(&self, _: &ModelName, _: &'static str) {}
+    fn validated(&self, _: Validation) {}
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallStatus {
+    /// With an answer.
+    Ok,
+    /// Without.
+    Error,
+}
+
+/// What the output contract says of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// It holds the contract.
+    Valid,
+    /// It breaks it.
+    Invalid,
+}
+
+pub(super) fn request_span(call: &ModelCall) -> Span {
+    info_span!(
+        "agent-runtime-request",
+        request_id = %call.request_id,
+        model = %call.model,
+    )
+}
+
+pub(super) fn build_span() -> Span {
+    info_span!("request-build", payload_size = Empty)
+}
+
+pub(super) fn api_call_span(endpoint: &str, provider: &'static str, call: &ModelCall) -> Span {
+    info_span!(
+        "api-call",
+        endpoint,
+        status_code = Empty,
+        otel.kind = "client",
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = provider,
+        gen_ai.request.model = %call.model,
+        gen_ai.response.model = Empty,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        error.type = Empty,
+    )
+}
+
+/// None for the first attempt, which the span around it already shows.
+pub(super) fn retry_span(attempt: Attempt) -> Span {
+    let attempt_num = attempt.number();
+    match attempt_num {
+        0 => Span::none(),
+        1 => info_span!("retry-attempt-1", attempt_num, error = Empty),
+        2 => info_span!("retry-attempt-2", attempt_num, error = Empty),
+        3 => info_span!("retry-attempt-3", attempt_num, error = Empty),
+        // Names of spans are fixed when the program is built; the number stands in the field.
+        _ => info_span!("retry-attempt-N", attempt_num, error = Empty),
+    }
+}
+
+pub(super) fn parse_span(request: &Span, response_size: usize) -> Span {
+    info_span!(parent: request, "response-parse", response_size)
+}
+
+pub(super) fn validate_span(request: &Span) -> Span {
+    info_span!(parent: request, "contract-validate", result = Empty, violations = Empty)
+}
+
+pub(super) fn emit_span(output_size: usize) -> Span {
+    info_span!("response-emit", output_size)
+}
+
+/// Notes on the attempt's span how it ended.
+pub(super) fn attempt_ended(attempt: &Span, api_call: &Span, outcome: &Result<ModelAnswer, Fault>) {
+    match outcome {
+        Ok(answer) => {
+            api_call.record("status_code", 200);
+            api_call.record("gen_ai.response.model", answer.model.as_str());
+            api_call.record("gen_ai.usage.input_tokens", answer.usage.prompt_tokens);
+            api_call.record("gen_ai.usage.output_tokens", answer.usage.completion_tokens);
+        }
+        Err(fault) => {
+            attempt.record("error", fault.error_type());
+            api_call.record("error.type", fault.error_type());
+            if let Some(refusal) = fault.refusal() {
+                api_call.record("status_code", refusal.status.0);
+            }
+        }
+    }
+}
+
+pub(super) fn initiated(call: &ModelCall, now: WallTime) {
+    info!(
+        request_id = %call.request_id,
+        model = %call.model,
+        timestamp = %now,
+        "request_initiated"
+    );
+}
+
+pub(super) fn completed(call: &ModelCall, answer: &ModelAnswer, took: Duration) {
+    info!(
+        request_id = %call.request_id,
+        duration_ms = millis(took),
+        tokens_used = answer.usage.total_tokens,
+        "request_completed"
+    );
+}
+
+pub(super) fn failed(call: &ModelCall, failed: &CallFailed) {
+    error!(
+        request_id = %call.request_id,
+        error_code = failed.fault.code().as_str(),
+        error_message = %failed,
+        "request_failed"
+    );
+}
+
+pub(super) fn retrying(call: &ModelCall, attempt: Attempt, fault: &Fault, delay: Duration) {
+    warn!(
+        request_id = %call.request_id,
+        attempt = attempt.number(),
+        error_type = fault.error_type(),
+        delay_ms = millis(delay),
+        "retry_triggered"
+    );
+}
+
+pub(super) fn violated(call: &ModelCall, fault: &Fault) {
+    if let Fault::Contract(violations) = fault {
+        let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        error!(request_id = %call.request_id, ?violations, "contract_violation");
+    }
+}
+
+pub(super) fn coerced(call: &ModelCall, coercions: &[Coercion]) {
+    for Coercion { field, from, to } in coercions {
+        debug!(request_id = %call.request_id, field, from, to, "type_coerced");
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
