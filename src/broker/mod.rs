@@ -71,6 +71,9 @@ pub trait Broker: Send + Sync + 'static {
     /// Tells the broker that a delivery is being worked on. Best effort, repeated by the caller.
     fn in_progress(&self, token: &AckToken) -> impl Future<Output = ()> + Send;
 
+    /// Largest message, with headers, that the broker takes, in bytes.
+    fn payload_max(&self) -> usize;
+
     /// The next request that a caller asked to cancel, as announced; announcements can be lost.
     fn next_cancel(&self) -> impl Future<Output = RequestKey> + Send;
 }

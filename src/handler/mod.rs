@@ -1,3 +1,37 @@
 //! What runs under a claim.
 //!
-//! Never: broker or store; a handler has only the powers of its context.
+//! Never: broker or store. A handler has only the powers of its [`Context`]; it is dropped when
+//! the request is cancelled, its deadline passes or its claim is lost, and must leave nothing
+//! behind that goes on without it.
+
+mod chat;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio::time::Instant;
+
+pub use self::chat::Chat;
+use crate::{
+    contract::{InvocationRequest, ResultError},
+    store::Attempt,
+};
+
+/// What a handler is given: everything that it may know and do.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The request, admitted.
+    pub request: Arc<InvocationRequest>,
+    /// Which execution of it this is.
+    pub attempt: Attempt,
+    /// Nobody waits beyond this moment.
+    pub deadline: Instant,
+}
+
+/// The work of one kind of Puruto.
+pub trait Handler: Send + Sync + 'static {
+    /// Works on one request until there is a result (`{"summary": ..., "output": ...}`) or an error
+    /// for its caller. Dropping the future aborts the work.
+    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>>;
+}

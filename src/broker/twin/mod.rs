@@ -44,6 +44,9 @@ use crate::{
 /// What a failed call names as its bound; the twin itself fails at once.
 const CALL_BOUND: Duration = Duration::from_secs(5);
 
+/// What a server takes unless it is configured otherwise.
+const PAYLOAD_MAX: usize = 1024 * 1024;
+
 /// Which call is to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
@@ -310,6 +313,10 @@ impl Broker for BrokerTwin {
                 state.queue.extend(at.sequence, Instant::now());
             }
         });
+    }
+
+    fn payload_max(&self) -> usize {
+        PAYLOAD_MAX
     }
 
     async fn next_cancel(&self) -> RequestKey {

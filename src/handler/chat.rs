@@ -1,0 +1,141 @@
+//! Chat: one model call. The Puruto's prompt is the system message, the request's the user's.
+
+use std::{fmt, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{Context, Handler};
+use crate::{
+    contract::ResultError,
+    runtime::{AgentRuntime, Message, ModelAnswer, ModelCall},
+};
+
+/// Longest summary, in characters; the whole answer stands in `output.content`.
+const SUMMARY_CHARS_MAX: usize = 280;
+
+/// Answers each request with one model call.
+pub struct Chat {
+    runtime: AgentRuntime,
+    system: Option<Message>,
+}
+
+impl fmt::Debug for Chat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Chat({:?})", self.runtime.model())
+    }
+}
+
+impl Chat {
+    /// A chat over `runtime`; `prompt` is the Puruto's own instruction, which may be empty.
+    #[must_use]
+    pub fn new(runtime: AgentRuntime, prompt: &str) -> Self {
+        let system = (!prompt.trim().is_empty()).then(|| Message::system(prompt));
+        Self { runtime, system }
+    }
+
+    fn call(&self, context: &Context) -> ModelCall {
+        let user = Message::user(Arc::<str>::from(context.request.prompt.as_str()));
+        ModelCall {
+            request_id: context.request.request_id.clone(),
+            model: self.runtime.model().clone(),
+            messages: self.system.iter().cloned().chain([user]).collect(),
+            temperature: None,
+            max_tokens: None,
+            deadline: context.deadline,
+        }
+    }
+}
+
+impl Handler for Chat {
+    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>> {
+        Box::pin(async move {
+            let call = self.call(&context);
+            match self.runtime.call(&call).await {
+                Ok(answer) => Ok(result_of(&answer)),
+                Err(failed) => Err(failed.to_result_error()),
+            }
+        })
+    }
+}
+
+fn result_of(answer: &ModelAnswer) -> Value {
+    json!({
+        "summary": summary_of(&answer.content),
+        "output": {
+            "content": answer.content,
+            "model": answer.model,
+            "usage": answer.usage,
+            "finish_reason": answer.finish_reason,
+        },
+    })
+}
+
+/// The first line that says something, cut to a readable length.
+fn summary_of(content: &str) -> String {
+    let line = content.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.unwrap_or_default();
+    match line.char_indices().nth(SUMMARY_CHARS_MAX) {
+        Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::{
+        clock::{Chance, Clock},
+        contract::{Draft, MintedIds},
+        runtime::config::ProviderConfig,
+        store::Attempt,
+    };
+
+    fn context(prompt: &str) -> Context {
+        let body = json!({"target": "t", "action": "a", "prompt": prompt}).to_string();
+        let draft = Draft::parse(body.as_bytes()).expect("valid");
+        Context {
+            request: Arc::new(draft.complete(MintedIds::of_message("S", 1, 1))),
+            attempt: Attempt::new(1),
+            deadline: Instant::now() + Duration::from_secs(60),
+        }
+    }
+
+    fn chat(table: &str) -> Chat {
+        let config: ProviderConfig = toml::from_str(table).expect("a model table");
+        let (clock, chance) = (Clock::system(), Chance::seeded(1));
+        let runtime = AgentRuntime::open(&config, |_| None, clock, chance, Arc::new(()));
+        Chat::new(runtime.expect("a runtime"), "You pay invoices.")
+    }
+
+    #[tokio::test]
+    async fn an_answer_becomes_a_summary_and_the_output() {
+        let chat = chat("provider = \"simulated\"\nanswer = \"\\nPaid: {prompt}\\nThank you.\"\n");
+        let result = chat.handle(context("#123")).await.expect("an answer");
+        assert_eq!(result["summary"], "Paid: #123");
+        assert_eq!(result["output"]["content"], "\nPaid: #123\nThank you.");
+        assert_eq!(result["output"]["finish_reason"], "stop");
+        assert!(result["output"]["usage"]["total_tokens"].is_u64());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_model_that_keeps_failing_is_an_error_for_the_caller() {
+        let errors = "errors = [\"503\", \"503\", \"503\", \"503\", \"503\"]";
+        let chat = chat(&format!(
+            "provider = \"simulated\"\nanswer = \"x\"\n{errors}\n"
+        ));
+        let error = chat.handle(context("x")).await.expect_err("no answer");
+        assert_eq!(error.kind(), Some("model_unavailable"));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_characters() {
+        let summary = summary_of(&"é".repeat(500));
+        assert_eq!(summary.chars().count(), SUMMARY_CHARS_MAX + 3);
+        assert_eq!(summary_of(" \n\n"), "");
+    }
+}
