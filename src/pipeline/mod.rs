@@ -1,1 +1,92 @@
-//! The walk of one request, a stage a file.
+//! The whole path of one delivery, in order.
+//!
+//! Never: a second way through. A stage consumes the ticket of the stage before it, or turns the
+//! delivery back with the settlement that it is owed; [`ack`] alone settles.
+
+mod ack;
+mod admit;
+mod claim;
+mod commit;
+mod publish;
+mod receive;
+mod run;
+
+mod in_flight;
+mod patience;
+mod ports;
+mod session;
+mod slots;
+mod trace;
+
+use std::sync::Arc;
+
+pub use self::{
+    ack::{Settled, Settlement},
+    in_flight::InFlight,
+    ports::{EpochWatch, Ports, Served},
+    session::{Session, SessionWatch},
+    slots::{Slot, Slots},
+};
+use self::{
+    claim::Claiming,
+    in_flight::Flight,
+    publish::Published,
+    receive::{Received, Turned},
+};
+use crate::{
+    broker::{Broker, Delivery},
+    store::Claims,
+};
+
+/// Walks deliveries from the broker to their settlement. Cheap to clone.
+#[derive(Debug)]
+pub struct Pipeline<B, C> {
+    ports: Arc<Ports<B, C>>,
+}
+
+impl<B, C> Clone for Pipeline<B, C> {
+    fn clone(&self) -> Self {
+        Self {
+            ports: Arc::clone(&self.ports),
+        }
+    }
+}
+
+impl<B: Broker, C: Claims> Pipeline<B, C> {
+    /// A pipeline over these ports.
+    pub fn new(ports: Ports<B, C>) -> Self {
+        Self {
+            ports: Arc::new(ports),
+        }
+    }
+
+    /// Takes one delivery the whole way and settles it, whatever happened. `slot` is held until the
+    /// handler has ended; `flight` keeps the broker told that the delivery is being worked on.
+    pub async fn process(&self, delivery: Delivery, served: Arc<Served>, slot: Slot) -> Settled {
+        served.metrics.delivered();
+        let flight = self.ports.in_flight.enter(&delivery.ack);
+        let received = Received { delivery, served };
+        match self.walk(received, &flight, slot).await {
+            Ok(published) => self.ack(published).await,
+            Err(turned) => self.turn_back(turned).await,
+        }
+    }
+
+    async fn walk(
+        &self,
+        received: Received,
+        flight: &Flight,
+        slot: Slot,
+    ) -> Result<Published, Turned> {
+        let admitted = self.admit(received);
+        let committed = match self.claim(admitted, flight).await? {
+            Claiming::Ours(claimed) => {
+                let ran = self.run(claimed, slot).await?;
+                self.commit(ran).await?
+            }
+            // Its result is durable already, or it can have none of its own: only news is owed.
+            Claiming::Answered(committed) => *committed,
+        };
+        self.publish(committed).await
+    }
+}

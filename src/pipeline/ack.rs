@@ -1,0 +1,98 @@
+//! Ack: the broker is told once, and last. The only place that settles.
+
+use std::time::Duration;
+
+use super::{Pipeline, patience::Patience, publish::Published, receive::Turned};
+use crate::{
+    broker::{AckFault, Broker, Delivery},
+    store::{Claims, Nonce, RequestKey},
+    telemetry::labels::SettlementKind,
+};
+
+/// How long an ack is repeated that the broker does not confirm. After that a redelivery finds the
+/// request done and acks again.
+const ACK_PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a delivery that goes back is owed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settlement {
+    /// Deliver again, no sooner than this.
+    Nak(Duration),
+    /// Say nothing: another worker owns the request, or will after the ack wait.
+    Lapse,
+    /// Give the claim back, then deliver again at once.
+    HandOver {
+        /// The request.
+        key: RequestKey,
+        /// The claim.
+        nonce: Nonce,
+    },
+}
+
+/// How a delivery left the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Its result stands; the broker has confirmed that it is gone.
+    Acked,
+    /// Its result stands; the broker has not confirmed, so it may come again.
+    Unconfirmed,
+    /// It comes again.
+    GivenBack,
+    /// Nothing was said about it.
+    Lapsed,
+}
+
+impl<B: Broker, C: Claims> Pipeline<B, C> {
+    pub(super) async fn ack(&self, published: Published) -> Settled {
+        let token = &published.received.delivery.ack;
+        let mut patience = Patience::new(&self.ports.chance, Some(ACK_PATIENCE));
+        loop {
+            match self.ports.broker.ack(token).await {
+                Ok(()) => break,
+                Err(AckFault::NoConsumer { .. }) => {
+                    tracing::warn!(?token, "the consumer is gone; the message will come again");
+                    return Settled::Unconfirmed;
+                }
+                Err(AckFault::TimedOut { .. }) if patience.wait().await => {}
+                Err(AckFault::TimedOut { .. }) => return Settled::Unconfirmed,
+            }
+        }
+        published
+            .received
+            .served
+            .metrics
+            .settled(SettlementKind::Ack);
+        if published.settles
+            && let Err(fault) = self.ports.claims.settle(&published.asked.key).await
+        {
+            // The record keeps its bytes until it expires; nothing else is lost.
+            self.ports.store_faulted(&fault, "settle");
+        }
+        Settled::Acked
+    }
+
+    /// A delivery that came without a free slot goes elsewhere at once.
+    pub async fn give_back(&self, delivery: &Delivery) {
+        self.ports.broker.nak(&delivery.ack, Duration::ZERO).await;
+    }
+
+    pub(super) async fn turn_back(&self, turned: Turned) -> Settled {
+        let Turned {
+            received,
+            settlement,
+        } = turned;
+        let delay = match settlement {
+            Settlement::Lapse => return Settled::Lapsed,
+            Settlement::Nak(delay) => delay,
+            Settlement::HandOver { key, nonce } => {
+                if let Err(fault) = self.ports.claims.release(&key, nonce).await {
+                    self.ports.store_faulted(&fault, "release");
+                }
+                Duration::ZERO
+            }
+        };
+        received.served.metrics.settled(SettlementKind::Nak);
+        self.ports.broker.nak(&received.delivery.ack, delay).await;
+        Settled::GivenBack
+    }
+}

@@ -1,0 +1,174 @@
+//! Admit: what a delivery asks for, and whether it may. No I/O.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{Pipeline, receive::Received, trace::Trace};
+use crate::{
+    broker::Delivery,
+    clock::WallTime,
+    contract::{
+        CorrelationId, DEFAULT_TIMEOUT, Deadline, Draft, ErrorCode, Fingerprint, Header,
+        InvocationRequest, MintedIds, Rejected, ResultError, Violation,
+    },
+    store::RequestKey,
+};
+
+/// A delivery of which is known what it asks for.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) received: Received,
+    pub(super) asked: Asked,
+    pub(super) plan: Plan,
+}
+
+/// The identity of a request.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) key: RequestKey,
+    pub(super) correlation: CorrelationId,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) deadline: Deadline,
+    pub(super) trace: Trace,
+}
+
+/// What a claim on the request is for.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// To run it.
+    Run(Arc<InvocationRequest>),
+    /// To answer it with an error: also a refusal is committed once.
+    Refuse(ResultError),
+}
+
+impl<B, C> Pipeline<B, C> {
+    pub(super) fn admit(&self, received: Received) -> Admitted {
+        let minted = MintedIds::of_message(
+            &self.ports.invoke_stream,
+            received.delivery.sequence,
+            received.delivery.stored_at.unix_millis(),
+        );
+        match Draft::parse(&received.delivery.body) {
+            Ok(draft) => self.admit_request(received, draft.complete(minted)),
+            Err(rejected) => refuse_unreadable(received, rejected, minted),
+        }
+    }
+
+    fn admit_request(&self, received: Received, request: InvocationRequest) -> Admitted {
+        let delivery = &received.delivery;
+        let own = request.timeout_sec.map(|it| it.duration());
+        let timeout = own.unwrap_or_else(|| {
+            self.ports
+                .policies
+                .current()
+                .default_timeout(&request.caller)
+        });
+        let (cut, bad_cut) = cut_of(delivery);
+        let deadline = Deadline::of(delivery.stored_at, timeout, cut);
+        let refusal = bad_cut
+            .map(|violation| ResultError::invalid_request(&[violation]))
+            .or_else(|| self.refusal(&received, &request))
+            .or_else(|| late(deadline, self.ports.clock.now(), timeout));
+        let asked = Asked {
+            key: RequestKey {
+                target: received.served.name.clone(),
+                request: request.request_id.clone(),
+            },
+            correlation: request.correlation_id.clone(),
+            fingerprint: request.fingerprint(),
+            deadline,
+            trace: Trace::of(&delivery.headers, &received.served.name),
+        };
+        let plan = refusal.map_or_else(|| Plan::Run(Arc::new(request)), Plan::Refuse);
+        Admitted {
+            received,
+            asked,
+            plan,
+        }
+    }
+
+    /// Why the request may not run, if it may not: anyone can publish, so the caller's policy is
+    /// asked again here.
+    fn refusal(&self, received: &Received, request: &InvocationRequest) -> Option<ResultError> {
+        let served = &received.served;
+        if request.target != served.name {
+            let message = format!(
+                "the body names the target {} but was published to the subject of {}",
+                request.target, served.name
+            );
+            return Some(ResultError::new(ErrorCode::Denied, message));
+        }
+        let policies = self.ports.policies.current();
+        let InvocationRequest {
+            caller,
+            target,
+            action,
+            hop,
+            ..
+        } = request;
+        if let Err(denial) = policies.decide(caller, target, action, *hop) {
+            return Some(ResultError::new(ErrorCode::Denied, denial.to_string()));
+        }
+        let serves = served.actions.as_ref();
+        let serves = serves.is_none_or(|actions| actions.contains(&request.action));
+        (!serves).then(|| {
+            let message = format!(
+                "{} does not serve the action {}: `actions` of its worker.toml lacks it",
+                served.name, request.action
+            );
+            ResultError::new(ErrorCode::Denied, message)
+        })
+    }
+}
+
+/// A message that is no request is answered as well, under whatever ids it has.
+fn refuse_unreadable(received: Received, rejected: Rejected, minted: MintedIds) -> Admitted {
+    let delivery = &received.delivery;
+    let asked = Asked {
+        key: RequestKey {
+            target: received.served.name.clone(),
+            request: rejected.request_id.unwrap_or(minted.request_id),
+        },
+        correlation: rejected.correlation_id.unwrap_or(minted.correlation_id),
+        fingerprint: Fingerprint::of_bytes(&delivery.body),
+        deadline: Deadline::of(delivery.stored_at, DEFAULT_TIMEOUT, None),
+        trace: Trace::of(&delivery.headers, &received.served.name),
+    };
+    let plan = Plan::Refuse(ResultError::invalid_request(&rejected.violations));
+    Admitted {
+        received,
+        asked,
+        plan,
+    }
+}
+
+/// What the deadline header cuts the deadline to, or what is wrong with it.
+fn cut_of(delivery: &Delivery) -> (Option<WallTime>, Option<Violation>) {
+    let Some(text) = delivery.headers.get(Header::Deadline) else {
+        return (None, None);
+    };
+    match WallTime::parse_rfc3339(text) {
+        Some(cut) => (Some(cut), None),
+        None => {
+            let violation = Violation::new(
+                Header::Deadline.as_str(),
+                "an RFC 3339 time such as 2026-01-31T12:00:00Z",
+                format_args!("{text:?}"),
+            );
+            (None, Some(violation))
+        }
+    }
+}
+
+fn late(deadline: Deadline, now: WallTime, timeout: Duration) -> Option<ResultError> {
+    deadline
+        .passed(now)
+        .then(|| timed_out(deadline, timeout, "queued"))
+}
+
+/// The answer to a request whose deadline passed while it was `what`.
+pub(super) fn timed_out(deadline: Deadline, timeout: Duration, what: &str) -> ResultError {
+    let timeout = humantime::format_duration(timeout);
+    let message =
+        format!("no result by the deadline {deadline} (time-out {timeout}): it was {what}");
+    ResultError::new(ErrorCode::Timeout, message)
+}

@@ -1,0 +1,261 @@
+//! Claim: at most one live owner a request.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Flight, Pipeline, Session,
+    admit::{Admitted, Asked, Plan},
+    patience::Patience,
+    publish::Committed,
+    receive::{Received, Turned},
+};
+use crate::{
+    broker::Broker,
+    contract::{IpcKind, ResultError},
+    store::{Attempt, Claim, ClaimAnswer, Claimed as Grant, Claims, Nonce, StoreFault},
+    telemetry::labels::ClaimOutcome,
+};
+
+/// How long a store that does not answer is asked before the delivery goes back.
+const CLAIM_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A delivery that goes back because the store is away comes again no sooner than this, give or
+/// take half.
+const STORE_AWAY_DELAY: Duration = Duration::from_secs(2);
+
+/// A request that somebody else holds is asked after first after this, then twice as long each
+/// time.
+const HELD_DELAY_FIRST: Duration = Duration::from_secs(1);
+
+/// It is asked after at least this often: more than a day of such waits fits the broker's limit of
+/// deliveries.
+const HELD_DELAY_MAX: Duration = Duration::from_secs(120);
+
+/// A request that this worker alone may run. Made only here.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    pub(super) received: Received,
+    pub(super) asked: Asked,
+    pub(super) plan: Plan,
+    pub(super) hold: Hold,
+}
+
+/// What this worker holds of a request.
+#[derive(Debug)]
+pub(super) struct Hold {
+    pub(super) nonce: Nonce,
+    pub(super) attempt: Attempt,
+    /// Flagged for cancel before the claim: it must not run.
+    pub(super) cancelled: bool,
+    /// Ends when the claim is void.
+    pub(super) fenced: CancellationToken,
+    /// Ends when somebody cancels the request.
+    pub(super) cancel: CancellationToken,
+    /// How long the request had been claimed, by whomever, when this claim was granted ...
+    claimed_before: Duration,
+    /// ... which was at this moment.
+    granted: Instant,
+}
+
+impl Hold {
+    /// From the request's first claim until now.
+    pub(super) fn duration(&self) -> Duration {
+        self.claimed_before + self.granted.elapsed()
+    }
+}
+
+/// What a claim led to.
+#[derive(Debug)]
+pub(super) enum Claiming {
+    /// It is ours to run.
+    Ours(Box<Claimed>),
+    /// It has its answer.
+    Answered(Box<Committed>),
+}
+
+impl<B: Broker, C: Claims> Pipeline<B, C> {
+    pub(super) async fn claim(
+        &self,
+        admitted: Admitted,
+        flight: &Flight,
+    ) -> Result<Claiming, Turned> {
+        let Some(session) = self.ports.sessions.current() else {
+            return Err(self.store_away(admitted.received));
+        };
+        let nonce = Nonce::fresh(&self.ports.chance);
+        // Announced before it is made: a cancel that comes in between must find it.
+        let cancel = flight.named(&admitted.asked.key);
+        match self.ask(&admitted, &session, nonce).await {
+            Ok(answer) => {
+                self.answered(admitted, answer, session, nonce, cancel)
+                    .await
+            }
+            Err(_) => Err(self.store_away(admitted.received)),
+        }
+    }
+
+    /// Asks for the claim until there is an answer: the same nonce makes asking again harmless.
+    async fn ask(
+        &self,
+        admitted: &Admitted,
+        session: &Session,
+        nonce: Nonce,
+    ) -> Result<ClaimAnswer, StoreFault> {
+        let mut patience = Patience::new(&self.ports.chance, Some(CLAIM_PATIENCE));
+        loop {
+            let claim = Claim {
+                key: admitted.asked.key.clone(),
+                correlation: admitted.asked.correlation.clone(),
+                fingerprint: admitted.asked.fingerprint,
+                session: session.id.clone(),
+                nonce,
+                ack: admitted.received.delivery.ack.clone(),
+                deadline: admitted.asked.deadline,
+            };
+            match self.ports.claims.claim(claim).await {
+                Ok(answer) => return Ok(answer),
+                Err(fault) => {
+                    self.ports.store_faulted(&fault, "claim");
+                    if session.fenced.is_cancelled() || !patience.wait().await {
+                        return Err(fault);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn answered(
+        &self,
+        admitted: Admitted,
+        answer: ClaimAnswer,
+        session: Arc<Session>,
+        nonce: Nonce,
+        cancel: CancellationToken,
+    ) -> Result<Claiming, Turned> {
+        let metrics = Arc::clone(&admitted.received.served.metrics);
+        match answer {
+            ClaimAnswer::Claimed(grant) => {
+                metrics.claimed(ClaimOutcome::Claimed);
+                let claimed = self.granted(admitted, &grant, &session, nonce, cancel);
+                self.unless_published(claimed, grant.fresh).await
+            }
+            ClaimAnswer::Held(_) => {
+                metrics.claimed(ClaimOutcome::Held);
+                let delay = held_delay(admitted.received.delivery.delivered);
+                let delay = self.ports.chance.around(delay, 0.1);
+                Err(admitted.received.nak(delay))
+            }
+            ClaimAnswer::Done {
+                result,
+                correlation,
+            } => {
+                metrics.claimed(ClaimOutcome::Done);
+                let committed =
+                    Committed::found(admitted.received, admitted.asked, result, correlation);
+                Ok(Claiming::Answered(Box::new(committed)))
+            }
+            ClaimAnswer::Conflict { correlation } => {
+                metrics.claimed(ClaimOutcome::Conflict);
+                let error = conflict(&admitted.asked);
+                let committed =
+                    Committed::conflict(admitted.received, admitted.asked, error, &correlation);
+                Ok(Claiming::Answered(Box::new(committed)))
+            }
+            ClaimAnswer::Fenced => {
+                session.fence();
+                Err(self.store_away(admitted.received))
+            }
+        }
+    }
+
+    fn granted(
+        &self,
+        admitted: Admitted,
+        grant: &Grant,
+        session: &Session,
+        nonce: Nonce,
+        cancel: CancellationToken,
+    ) -> Box<Claimed> {
+        let waited = self
+            .ports
+            .clock
+            .now()
+            .since(admitted.received.delivery.stored_at);
+        admitted.received.served.metrics.queued(waited);
+        Box::new(Claimed {
+            received: admitted.received,
+            asked: admitted.asked,
+            plan: admitted.plan,
+            hold: Hold {
+                nonce,
+                attempt: grant.attempt,
+                cancelled: grant.cancelled,
+                fenced: session.fenced.clone(),
+                cancel,
+                claimed_before: grant.now.since(grant.first_claimed),
+                granted: Instant::now(),
+            },
+        })
+    }
+
+    /// After the store was emptied a request without a record may have been answered before: the
+    /// results stream then knows.
+    async fn unless_published(
+        &self,
+        claimed: Box<Claimed>,
+        fresh: bool,
+    ) -> Result<Claiming, Turned> {
+        if !(fresh && self.ports.epochs.store_was_emptied(self.ports.clock.now())) {
+            return Ok(Claiming::Ours(claimed));
+        }
+        let subject = self.ports.place_of(&claimed.asked);
+        match self.ports.broker.read_result(&subject).await {
+            Ok(None) => Ok(Claiming::Ours(claimed)),
+            Ok(Some(stored)) => Ok(Claiming::Answered(Box::new(
+                self.adopt(*claimed, stored).await?,
+            ))),
+            Err(fault) => {
+                self.ports.broker_faulted(&fault, "read result");
+                let Claimed {
+                    received,
+                    asked,
+                    hold,
+                    ..
+                } = *claimed;
+                Err(received.hand_over(asked.key, hold.nonce))
+            }
+        }
+    }
+
+    fn store_away(&self, received: Received) -> Turned {
+        received.nak(self.ports.chance.around(STORE_AWAY_DELAY, 0.5))
+    }
+}
+
+fn held_delay(delivered: u64) -> Duration {
+    let doublings = u32::try_from(delivered.saturating_sub(1)).unwrap_or(u32::MAX);
+    let factor = 2_u32.saturating_pow(doublings);
+    HELD_DELAY_FIRST.saturating_mul(factor).min(HELD_DELAY_MAX)
+}
+
+fn conflict(asked: &Asked) -> ResultError {
+    let message = format!(
+        "request id {} came before with another payload; use a new id for a new request",
+        asked.key.request
+    );
+    ResultError::ipc(IpcKind::RequestIdConflict, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_request_is_asked_after_ever_more_rarely() {
+        let delays = [1, 2, 3, 8, 1_000].map(|it| held_delay(it).as_secs());
+        assert_eq!(delays, [1, 2, 4, 120, 120]);
+    }
+}

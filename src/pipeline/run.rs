@@ -1,0 +1,119 @@
+//! Run: the handler does the work, holding the claim and a slot.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt as _;
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+use tracing::Instrument as _;
+
+use super::{
+    Pipeline, Slot,
+    admit::{Asked, Plan, timed_out},
+    claim::{Claimed, Hold},
+    receive::{Received, Turned},
+};
+use crate::{
+    contract::{ErrorCode, InvocationRequest, IpcKind, Outcome, ResultError},
+    handler::Context,
+};
+
+/// A request that has an outcome, not yet durable.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) received: Received,
+    pub(super) asked: Asked,
+    pub(super) hold: Hold,
+    pub(super) outcome: Outcome,
+    pub(super) cancelled: bool,
+}
+
+/// How the handler's time ended.
+enum Ended {
+    Answered(Result<Value, ResultError>),
+    Cancelled,
+    Late,
+    Fenced,
+    HandedOver,
+}
+
+impl<B, C> Pipeline<B, C> {
+    pub(super) async fn run(&self, claimed: Box<Claimed>, slot: Slot) -> Result<Ran, Turned> {
+        let Claimed {
+            received,
+            asked,
+            plan,
+            hold,
+        } = *claimed;
+        let ended = match plan {
+            _ if hold.cancelled => Ended::Cancelled,
+            Plan::Refuse(error) => Ended::Answered(Err(error)),
+            Plan::Run(request) => self.handle(&received, &asked, &hold, request).await,
+        };
+        drop(slot);
+        let (outcome, cancelled) = match ended {
+            Ended::Answered(Ok(value)) => (Outcome::Ok(value), false),
+            Ended::Answered(Err(error)) => (Outcome::Error(error), false),
+            Ended::Late => (Outcome::Error(self.late(&received, &asked)), false),
+            Ended::Cancelled => (Outcome::Error(cancelled_error()), true),
+            Ended::Fenced => return Err(received.lapse()),
+            Ended::HandedOver => return Err(received.hand_over(asked.key, hold.nonce)),
+        };
+        Ok(Ran {
+            received,
+            asked,
+            hold,
+            outcome,
+            cancelled,
+        })
+    }
+
+    async fn handle(
+        &self,
+        received: &Received,
+        asked: &Asked,
+        hold: &Hold,
+        request: Arc<InvocationRequest>,
+    ) -> Ended {
+        let deadline = Instant::now() + asked.deadline.left(self.ports.clock.now());
+        let context = Context {
+            request,
+            attempt: hold.attempt,
+            deadline,
+        };
+        let metrics = &received.served.metrics;
+        let _held = metrics.hold();
+        metrics.execution_started();
+        let started = Instant::now();
+        let work = AssertUnwindSafe(received.served.handler.handle(context)).catch_unwind();
+        let ended = tokio::select! {
+            // A verdict about the claim comes before whatever the handler has to say.
+            biased;
+            () = hold.fenced.cancelled() => Ended::Fenced,
+            () = hold.cancel.cancelled() => Ended::Cancelled,
+            () = sleep_until(deadline) => Ended::Late,
+            () = self.ports.hand_over.cancelled() => Ended::HandedOver,
+            answer = work.instrument(asked.trace.span().clone()) => {
+                Ended::Answered(answer.unwrap_or_else(|_| Err(panicked(asked))))
+            }
+        };
+        metrics.ran(started.elapsed());
+        ended
+    }
+
+    fn late(&self, received: &Received, asked: &Asked) -> ResultError {
+        let timeout = asked.deadline.at().since(received.delivery.stored_at);
+        timed_out(asked.deadline, timeout, "running")
+    }
+}
+
+/// The answer to a request that somebody cancelled.
+pub(super) fn cancelled_error() -> ResultError {
+    ResultError::new(ErrorCode::Cancelled, "cancelled by a caller")
+}
+
+fn panicked(asked: &Asked) -> ResultError {
+    tracing::error!(target = %asked.key.target, "handler panicked: this is a bug of the fleet");
+    let message = "the handler failed by a bug of its own; the worker's log has the place";
+    ResultError::ipc(IpcKind::Internal, message)
+}
