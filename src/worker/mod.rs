@@ -1,1 +1,19 @@
 //! One worker process.
+//!
+//! It pulls for the targets that it serves, no more than it has free slots, walks each delivery
+//! through the [`crate::pipeline`], keeps its session alive on a thread of its own and drains when
+//! it is told to stop.
+//!
+//! Never: a decision about one request; that is the pipeline's.
+
+mod cancels;
+mod heartbeat;
+mod lanes;
+mod progress;
+mod pull;
+mod run;
+
+pub use self::{
+    heartbeat::{Heartbeat, HeartbeatTimes},
+    run::{Drained, Timing, Worker},
+};
