@@ -63,42 +63,48 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding that keeps `file` from being used.
+    /// An error at the place that `violation` names.
     pub(crate) fn error(code: FindingCode, file: &Path, violation: &Violation) -> Self {
-        Self::of(Level::Error, code, file, violation)
+        let Violation {
+            field,
+            expected,
+            actual,
+        } = violation;
+        let message = format!("expected {expected}, got {actual}");
+        Self::new(Level::Error, code, locate(file, field), message)
     }
 
-    /// A finding that only deserves a look.
+    /// An error at `key`.
+    pub(crate) fn at(
+        code: FindingCode,
+        file: &Path,
+        key: &str,
+        message: impl fmt::Display,
+    ) -> Self {
+        Self::new(Level::Error, code, locate(file, key), message)
+    }
+
+    /// An error about `file` as a whole.
+    pub(crate) fn whole(code: FindingCode, file: &Path, message: impl fmt::Display) -> Self {
+        Self::new(Level::Error, code, file.display().to_string(), message)
+    }
+
+    /// A warning at `key`.
     pub(crate) fn warning(
         code: FindingCode,
         file: &Path,
         key: &str,
-        message: impl Into<String>,
+        message: impl fmt::Display,
     ) -> Self {
-        Self {
-            level: Level::Warning,
-            code,
-            path: locate(file, key),
-            message: message.into(),
-        }
+        Self::new(Level::Warning, code, locate(file, key), message)
     }
 
-    /// A finding about `file` as a whole that keeps it from being used.
-    pub(crate) fn whole(code: FindingCode, file: &Path, message: impl fmt::Display) -> Self {
-        Self {
-            level: Level::Error,
-            code,
-            path: file.display().to_string(),
-            message: message.to_string(),
-        }
-    }
-
-    fn of(level: Level, code: FindingCode, file: &Path, violation: &Violation) -> Self {
+    fn new(level: Level, code: FindingCode, path: String, message: impl fmt::Display) -> Self {
         Self {
             level,
             code,
-            path: locate(file, &violation.field),
-            message: format!("expected {}, got {}", violation.expected, violation.actual),
+            path,
+            message: message.to_string(),
         }
     }
 

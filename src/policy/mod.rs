@@ -21,3 +21,7 @@ pub use self::{
     reload::{Change, Reloader, watch},
     set::PolicySet,
 };
+pub(crate) use self::{
+    file::{folders, read_bounded},
+    load::load_policy,
+};

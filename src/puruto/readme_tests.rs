@@ -1,0 +1,53 @@
+//! `workers/README.md` lists the keys that the code reads, no more and no fewer.
+
+use serde::Deserialize as _;
+
+use super::WORKER_KEYS;
+use crate::{policy::POLICY_KEYS, runtime::config::ProviderConfig};
+
+const README: &str = include_str!("../../workers/README.md");
+
+/// The first column of the table under `heading`.
+fn keys_under(heading: &str) -> Vec<&'static str> {
+    let (_, below) = README
+        .split_once(&format!("# {heading}\n"))
+        .expect("the heading is there");
+    below
+        .lines()
+        .take_while(|line| !line.starts_with('#'))
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect()
+}
+
+/// The keys of a provider, as its table names them to whoever writes an unknown one.
+fn keys_of_provider(provider: &str, required: &str) -> Vec<String> {
+    let text = format!("provider = '{provider}'\n{required}\nunknown = 1");
+    let table: toml::Table = text.parse().expect("well formed");
+    let error = ProviderConfig::deserialize(table).expect_err("an unknown key");
+    let (_, known) = error
+        .message()
+        .split_once("expected one of")
+        .expect("lists the keys");
+    known
+        .split(',')
+        .map(|key| key.trim().trim_matches('`').to_owned())
+        .collect()
+}
+
+#[test]
+fn the_readme_has_every_key_of_worker_toml() {
+    assert_eq!(keys_under("worker.toml"), WORKER_KEYS);
+}
+
+#[test]
+fn the_readme_has_every_key_of_each_provider() {
+    let simulated = keys_of_provider("simulated", "");
+    assert_eq!(keys_under("provider = \"simulated\""), simulated);
+    let openai = keys_of_provider("openai", "base_url = 'http://localhost'\nmodel = 'm'");
+    assert_eq!(keys_under("provider = \"openai\""), openai);
+}
+
+#[test]
+fn the_readme_has_every_key_of_a_policy() {
+    assert_eq!(keys_under(".puruto-ipc.json"), POLICY_KEYS);
+}

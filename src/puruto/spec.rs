@@ -1,0 +1,102 @@
+//! How a Puruto is served, as values that cannot be wrong.
+
+use std::{collections::BTreeSet, num::NonZeroUsize};
+
+use serde::Deserialize;
+
+use crate::{contract::ActionName, runtime::config::ProviderConfig};
+
+/// How a Puruto is served: its `worker.toml`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerSpec {
+    /// What runs for a request.
+    pub kind: Kind,
+    /// What the Puruto is for, for whoever lists the fleet.
+    pub description: Option<String>,
+    /// What it can be asked to do.
+    pub actions: Actions,
+    /// How many requests one worker process runs at once.
+    pub concurrency: Concurrency,
+    /// The model that answers.
+    pub model: ProviderConfig,
+}
+
+/// What runs for a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// One question to a model.
+    #[default]
+    Chat,
+}
+
+/// What a Puruto can be asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actions {
+    /// Whatever a caller names.
+    Every,
+    /// These, of which there is at least one.
+    Only(BTreeSet<ActionName>),
+}
+
+impl Actions {
+    /// Whether `action` is one of them.
+    #[must_use]
+    pub fn contain(&self, action: &ActionName) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Only(listed) => listed.contains(action),
+        }
+    }
+}
+
+impl FromIterator<ActionName> for Actions {
+    /// No action listed means every action.
+    fn from_iter<I: IntoIterator<Item = ActionName>>(listed: I) -> Self {
+        let listed: BTreeSet<_> = listed.into_iter().collect();
+        if listed.is_empty() {
+            Self::Every
+        } else {
+            Self::Only(listed)
+        }
+    }
+}
+
+/// How many requests one worker process runs at once: 1 to 100,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "usize")]
+pub struct Concurrency(NonZeroUsize);
+
+/// More would only move the queue from the broker into one process.
+const CONCURRENCY_MAX: usize = 100_000;
+const CONCURRENCY_DEFAULT: NonZeroUsize = NonZeroUsize::new(8).expect("8 is not 0");
+
+/// A number that is no [`Concurrency`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected an integer from 1 to {CONCURRENCY_MAX}, got {0}")]
+pub struct InvalidConcurrency(usize);
+
+impl Concurrency {
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> NonZeroUsize {
+        self.0
+    }
+}
+
+impl Default for Concurrency {
+    fn default() -> Self {
+        Self(CONCURRENCY_DEFAULT)
+    }
+}
+
+impl TryFrom<usize> for Concurrency {
+    type Error = InvalidConcurrency;
+
+    fn try_from(slots: usize) -> Result<Self, InvalidConcurrency> {
+        NonZeroUsize::new(slots)
+            .filter(|it| it.get() <= CONCURRENCY_MAX)
+            .map(Self)
+            .ok_or(InvalidConcurrency(slots))
+    }
+}

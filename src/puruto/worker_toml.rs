@@ -1,0 +1,139 @@
+//! `worker.toml` as a [`WorkerSpec`], or everything that is wrong with it.
+//!
+//! Each key is read by itself, so that a mistake in one hides none in another. Never: a file
+//! system, or a look at what a provider's table means; the runtime reads that.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use super::spec::{Actions, WorkerSpec};
+use crate::{
+    contract::{ActionName, Violation},
+    policy::{Finding, FindingCode},
+};
+
+/// The name of the file that says how a Puruto is served.
+pub const WORKER_FILE: &str = "worker.toml";
+
+/// Every key of `worker.toml`; those of the table `model` depend on its provider.
+pub const WORKER_KEYS: [&str; 5] = ["kind", "description", "actions", "concurrency", "model"];
+
+/// Reads a `worker.toml`; `file` is only named in findings.
+pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<WorkerSpec, Vec<Finding>> {
+    let unreadable =
+        |why: String| vec![Finding::whole(FindingCode::InvalidWorkerConfig, file, why)];
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        unreadable(format!("is no UTF-8 text: invalid byte at offset {at}"))
+    })?;
+    let table = text
+        .parse::<Table>()
+        .map_err(|error| unreadable(syntax_error(text, &error)))?;
+    Keys {
+        file,
+        table,
+        findings: Vec::new(),
+    }
+    .into_spec()
+}
+
+/// The error in one line, where its own display would draw the place over several.
+fn syntax_error(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let message = error.message().replace('\n', ", ");
+    match before {
+        Some(before) => format!(
+            "is no TOML: line {}: {message}",
+            before.matches('\n').count() + 1
+        ),
+        None => format!("is no TOML: {message}"),
+    }
+}
+
+/// Takes the known keys out of the table and notes what is wrong with each.
+struct Keys<'f> {
+    file: &'f Path,
+    table: Table,
+    findings: Vec<Finding>,
+}
+
+impl Keys<'_> {
+    fn into_spec(mut self) -> Result<WorkerSpec, Vec<Finding>> {
+        let kind = self.take("kind");
+        let description = self.take("description");
+        let actions = self.actions();
+        let concurrency = self.take("concurrency");
+        if !self.table.contains_key("model") {
+            let why = Violation::new(
+                "model",
+                "the table [model], which names a provider",
+                "nothing",
+            );
+            self.error(FindingCode::WorkerConfigMissingKey, &why);
+        }
+        let model = self.take("model");
+        self.unknown();
+        match model {
+            Some(model) if self.findings.is_empty() => Ok(WorkerSpec {
+                kind: kind.unwrap_or_default(),
+                description,
+                actions,
+                concurrency: concurrency.unwrap_or_default(),
+                model,
+            }),
+            _ => Err(self.findings),
+        }
+    }
+
+    fn actions(&mut self) -> Actions {
+        let items = self.take::<Vec<Value>>("actions").unwrap_or_default();
+        let numbered = items.into_iter().enumerate();
+        numbered
+            .filter_map(|(index, item)| self.fit::<ActionName>(&format!("actions[{index}]"), item))
+            .collect()
+    }
+
+    fn unknown(&mut self) {
+        let known = format!("one of the keys {}", WORKER_KEYS.join(", "));
+        for key in std::mem::take(&mut self.table).keys() {
+            let violation = Violation::new(key, known.as_str(), "an unknown key");
+            self.error(FindingCode::InvalidWorkerConfig, &violation);
+        }
+    }
+
+    fn take<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
+        let value = self.table.remove(key)?;
+        self.fit(key, value)
+    }
+
+    fn fit<T: DeserializeOwned>(&mut self, at: &str, value: Value) -> Option<T> {
+        let read = serde_path_to_error::deserialize::<_, T>(value);
+        read.map_err(|error| self.misfit(at, &error)).ok()
+    }
+
+    fn misfit(&mut self, at: &str, error: &serde_path_to_error::Error<toml::de::Error>) {
+        let inner = error.path().to_string();
+        let key = match inner.as_str() {
+            "." => at.to_owned(),
+            inner => format!("{at}.{inner}"),
+        };
+        let message = error.inner().message();
+        self.findings.push(Finding::at(
+            FindingCode::InvalidWorkerConfig,
+            self.file,
+            &key,
+            message,
+        ));
+    }
+
+    fn error(&mut self, code: FindingCode, violation: &Violation) {
+        self.findings
+            .push(Finding::error(code, self.file, violation));
+    }
+}
+
+#[cfg(test)]
+#[path = "worker_toml_tests.rs"]
+mod tests;

@@ -1,0 +1,155 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::puruto::{Concurrency, Kind};
+
+const FILE: &str = "workers/a/worker.toml";
+const MODEL: &str = "[model]\nprovider = \"simulated\"\n";
+
+fn read(text: impl AsRef<[u8]>) -> Result<WorkerSpec, Vec<Finding>> {
+    parse(Path::new(FILE), text.as_ref())
+}
+
+fn spec(keys: &str) -> WorkerSpec {
+    read(format!("{keys}\n{MODEL}")).expect("usable")
+}
+
+/// Code and key of each finding.
+fn errors(text: impl AsRef<[u8]>) -> Vec<(&'static str, String)> {
+    let findings = read(text).expect_err("not usable");
+    assert!(findings.iter().all(Finding::is_error));
+    findings
+        .iter()
+        .map(|it| {
+            let key = it.path.strip_prefix(FILE).expect("names the file");
+            (it.code.as_str(), key.to_owned())
+        })
+        .collect()
+}
+
+fn action(raw: &str) -> ActionName {
+    raw.parse().expect("an action")
+}
+
+#[test]
+fn a_model_is_enough() {
+    let spec = spec("");
+    assert_eq!(spec.kind, Kind::Chat);
+    assert_eq!(spec.description, None);
+    assert_eq!(spec.concurrency, Concurrency::default());
+    assert_eq!(spec.concurrency.get().get(), 8);
+    assert!(spec.actions.contain(&action("whatever")));
+}
+
+#[test]
+fn every_key_is_read() {
+    let spec = spec("kind='chat'\ndescription='d'\nconcurrency=3\nactions=['pay','read']");
+    assert_eq!(spec.description.as_deref(), Some("d"));
+    assert_eq!(spec.concurrency.get().get(), 3);
+    assert!(spec.actions.contain(&action("pay")) && spec.actions.contain(&action("read")));
+    assert!(!spec.actions.contain(&action("refund")));
+}
+
+#[test]
+fn an_empty_list_of_actions_means_every_action() {
+    assert_eq!(spec("actions=[]").actions, Actions::Every);
+}
+
+#[test]
+fn every_mistake_of_a_file_is_found_at_once_where_it_stands() {
+    let text = "kind='chatt'\ndescription=1\nconcurrency=0\nactions=['ok',7,'no way']\n\
+                concurency=4\n[model]\nprovider='simulated'\nanswr='x'\n[models]";
+    let invalid = "invalid-worker-config";
+    let keys = [
+        "#kind",
+        "#description",
+        "#actions[1]",
+        "#actions[2]",
+        "#concurrency",
+        "#model",
+        "#concurency",
+        "#models",
+    ];
+    assert_eq!(errors(text), keys.map(|key| (invalid, key.to_owned())));
+}
+
+#[test]
+fn a_message_says_what_is_wrong_and_what_is_allowed() {
+    let said = |text: &str| {
+        let findings = read(text).expect_err("not usable");
+        findings
+            .into_iter()
+            .map(|it| it.message)
+            .collect::<Vec<_>>()
+    };
+    let with_model = |keys: &str| said(&format!("{keys}\n{MODEL}"));
+    assert_eq!(
+        with_model("concurrency = 100001"),
+        ["expected an integer from 1 to 100000, got 100001"]
+    );
+    assert_eq!(
+        with_model("slots = 1"),
+        [
+            "expected one of the keys kind, description, actions, concurrency, model, \
+          got an unknown key"
+        ]
+    );
+    let model = said("[model]\nprovider = 'simulated'\nanswr = 'x'");
+    assert!(
+        model[0].contains("answr") && model[0].contains("answer"),
+        "{model:?}"
+    );
+}
+
+#[test]
+fn a_missing_model_is_a_missing_key() {
+    let missing = ("worker-config-missing-key", "#model".to_owned());
+    assert_eq!(errors(""), [missing]);
+}
+
+#[test]
+fn what_is_no_toml_is_one_error_that_names_the_line() {
+    for text in ["kind = \n", "a = 1\na = 2\n", "[model\n"] {
+        assert_eq!(
+            errors(text),
+            [("invalid-worker-config", String::new())],
+            "{text}"
+        );
+    }
+    let findings = read("kind = 'chat'\nconcurrency = = 1\n").expect_err("not usable");
+    assert!(findings[0].message.starts_with("is no TOML: line 2: "));
+    assert!(!findings[0].message.contains('\n'));
+    let findings = read(b"a\xff").expect_err("not usable");
+    assert_eq!(
+        findings[0].message,
+        "is no UTF-8 text: invalid byte at offset 1"
+    );
+}
+
+fn plausible() -> impl Strategy<Value = Vec<u8>> {
+    let value = prop_oneof![
+        any::<i64>().prop_map(|it| it.to_string()),
+        "'[a-z ]{0,4}'",
+        Just("['pay', 1]".to_owned()),
+        Just("{ provider = 'simulated', latency = 'x' }".to_owned()),
+        Just("{ provider = 'simulated' }".to_owned()),
+    ];
+    let key = proptest::sample::select([&WORKER_KEYS[..], &["other"]].concat());
+    proptest::collection::btree_map(key, value, 0..6).prop_map(|entries| {
+        let lines = entries
+            .iter()
+            .map(|(key, value)| format!("{key} = {value}\n"));
+        lines.collect::<String>().into_bytes()
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_give_a_spec_or_errors(
+        bytes in prop_oneof![proptest::collection::vec(any::<u8>(), 0..64), plausible()]
+    ) {
+        if let Err(findings) = read(&bytes) {
+            prop_assert!(!findings.is_empty() && findings.iter().all(Finding::is_error));
+        }
+    }
+}
