@@ -6,6 +6,7 @@ use std::fmt;
 
 use crate::{
     contract::ErrorCode,
+    runtime::observe::{CallStatus, Validation},
     store::{ClaimAnswer, CommitAnswer, Renewal, StoreFault},
 };
 
@@ -106,22 +107,6 @@ labels! {
         Kept => "kept",
     }
 
-    /// Whether a model call succeeded.
-    RequestStatus {
-        /// It gave an answer that keeps the output contract.
-        Ok => "ok",
-        /// It did not.
-        Error => "error",
-    }
-
-    /// What the output contract says of an answer.
-    ValidationResult {
-        /// It keeps the contract.
-        Valid => "valid",
-        /// It breaks it.
-        Invalid => "invalid",
-    }
-
     /// Where a circuit breaker stands.
     BreakerState {
         /// Calls pass.
@@ -185,6 +170,36 @@ impl Label for ErrorCode {
     }
 }
 
+impl Label for CallStatus {
+    const ALL: &'static [Self] = &[Self::Ok, Self::Error];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+        }
+    }
+
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl Label for Validation {
+    const ALL: &'static [Self] = &[Self::Valid, Self::Invalid];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Invalid => "invalid",
+        }
+    }
+
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
 impl BreakerState {
     /// The gauge's reading: closed 0, open 1, half-open 2.
     #[must_use]
@@ -201,12 +216,20 @@ impl BreakerState {
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_error_code_stands_at_its_index() {
-        for (at, code) in ErrorCode::ALL.iter().enumerate() {
-            assert_eq!(code.index(), at, "{code:?}");
+    fn every_value_stands_at_its_index<L: Label>() {
+        for (at, value) in L::ALL.iter().enumerate() {
+            assert_eq!(value.index(), at, "{value:?}");
         }
-        // A code added to the contract is found here: nothing lies between the last and the end.
+    }
+
+    #[test]
+    fn the_labels_of_other_modules_are_complete_and_in_order() {
+        every_value_stands_at_its_index::<ErrorCode>();
+        every_value_stands_at_its_index::<CallStatus>();
+        every_value_stands_at_its_index::<Validation>();
+        // The last ones as declared: none is left out.
         assert_eq!(ErrorCode::ALL.last(), Some(&ErrorCode::BudgetExhausted));
+        assert_eq!(CallStatus::ALL.last(), Some(&CallStatus::Error));
+        assert_eq!(Validation::ALL.last(), Some(&Validation::Invalid));
     }
 }

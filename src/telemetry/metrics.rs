@@ -33,7 +33,7 @@ struct Families {
     registry: Registry,
     targets: HashMap<PurutoName, Arc<TargetMetrics>>,
     other: Arc<TargetMetrics>,
-    runtime: RuntimeMetrics,
+    runtime: Arc<RuntimeMetrics>,
     renewals: CounterBy<RenewalOutcome>,
     fenced: IntCounter,
     reconnects: IntCounter,
@@ -56,7 +56,7 @@ impl Metrics {
                 .map(|target| (target.clone(), Arc::new(walk.of(target.as_str()))))
                 .collect(),
             other: Arc::new(walk.of(OTHER)),
-            runtime: RuntimeMetrics::register(&to),
+            runtime: Arc::new(RuntimeMetrics::register(&to)),
             renewals: by(&to, &names::SESSION_RENEWALS),
             fenced: alone(&to, &names::FENCED),
             reconnects: alone(&to, &names::BROKER_RECONNECTS),
@@ -76,10 +76,10 @@ impl Metrics {
         Arc::clone(found.unwrap_or(&self.0.other))
     }
 
-    /// The counters of model calls.
+    /// The counters of model calls, for the runtime to observe with.
     #[must_use]
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.0.runtime
+    pub fn runtime(&self) -> Arc<RuntimeMetrics> {
+        Arc::clone(&self.0.runtime)
     }
 
     /// The session was renewed, or not.
@@ -150,7 +150,8 @@ mod tests {
     use super::*;
     use crate::{
         contract::ErrorCode,
-        telemetry::labels::{BreakerState, ClaimOutcome, RequestStatus, ValidationResult},
+        runtime::observe::{CallStatus, Observe as _, Validation},
+        telemetry::labels::{BreakerState, ClaimOutcome},
     };
 
     fn echo() -> PurutoName {
@@ -165,9 +166,10 @@ mod tests {
     fn touch_runtime(metrics: &Metrics, name: &str) {
         let runtime = metrics.runtime();
         let second = Duration::from_secs(1);
-        runtime.request_done(name, RequestStatus::Ok, second);
-        runtime.retried(name, "timeout");
-        runtime.validated(ValidationResult::Valid);
+        let model = name.parse().unwrap();
+        runtime.request_done(&model, CallStatus::Ok, second);
+        runtime.retried(&model, "timeout");
+        runtime.validated(Validation::Valid);
         runtime.connection_waited(name, second);
         runtime.set_connections_active(name, 3);
         runtime.set_breaker_state(name, BreakerState::HalfOpen);

@@ -181,6 +181,9 @@ pub const EVENTS: &[EventDef] = &[
 ];
 
 #[cfg(test)]
+mod emitted;
+
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -14,6 +14,7 @@ use tracing::{Level, Subscriber};
 use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
 
 use self::{config::TraceConfig, reporting::Reporting};
+use crate::runtime::connector::install_tls;
 
 /// What the standard variables say.
 pub mod config;
@@ -48,8 +49,7 @@ impl Traces {
     /// # Errors
     /// When an `OTEL_EXPORTER_OTLP_*` setting does not fit, for example an unknown compression.
     pub fn start(config: TraceConfig) -> Result<Self, TracesError> {
-        // Whoever was first chose the process's provider; that one serves as well.
-        drop(rustls::crypto::ring::default_provider().install_default());
+        install_tls();
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)

@@ -7,9 +7,15 @@ use std::time::Duration;
 use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 
 use super::register::{CounterBy, Fold, Registrar};
-use crate::telemetry::{
-    labels::{BreakerState, Label, RequestStatus, ValidationResult},
-    names,
+use crate::{
+    runtime::{
+        ModelName,
+        observe::{CallStatus, Observe, Validation},
+    },
+    telemetry::{
+        labels::{BreakerState, Label},
+        names,
+    },
 };
 
 /// The counters of the model runtime.
@@ -20,7 +26,7 @@ pub struct RuntimeMetrics {
     connections_active: IntGaugeVec,
     connections_wait: HistogramVec,
     retries: IntCounterVec,
-    validations: CounterBy<ValidationResult>,
+    validations: CounterBy<Validation>,
     breaker: IntGaugeVec,
     models: Fold,
     pools: Fold,
@@ -36,7 +42,7 @@ impl RuntimeMetrics {
             connections_active: to.gauge(&names::RUNTIME_CONNECTIONS_ACTIVE),
             connections_wait: to.histogram(&names::RUNTIME_CONNECTIONS_WAIT),
             retries: to.counter(&names::RUNTIME_RETRIES),
-            validations: CounterBy::new(|result: ValidationResult| {
+            validations: CounterBy::new(|result: Validation| {
                 validations.with_label_values(&[result.text()])
             }),
             breaker: to.gauge(&names::RUNTIME_CIRCUIT_BREAKER_STATE),
@@ -44,29 +50,6 @@ impl RuntimeMetrics {
             pools: Fold::default(),
             circuits: Fold::default(),
         }
-    }
-
-    /// A request to `model`, its retries included, ended after `took`.
-    pub fn request_done(&self, model: &str, status: RequestStatus, took: Duration) {
-        let model = self.models.fold(model);
-        self.requests
-            .with_label_values(&[model, status.text()])
-            .inc();
-        self.duration
-            .with_label_values(&[model])
-            .observe(took.as_secs_f64());
-    }
-
-    /// A call to `model` is tried again after an error of this type.
-    pub fn retried(&self, model: &str, error_type: &'static str) {
-        self.retries
-            .with_label_values(&[self.models.fold(model), error_type])
-            .inc();
-    }
-
-    /// An answer was held against the output contract.
-    pub fn validated(&self, result: ValidationResult) {
-        self.validations.inc(result);
     }
 
     /// A call waited so long for its connection from `pool`.
@@ -88,5 +71,26 @@ impl RuntimeMetrics {
         self.breaker
             .with_label_values(&[self.circuits.fold(circuit)])
             .set(state.reading());
+    }
+}
+
+impl Observe for RuntimeMetrics {
+    fn request_done(&self, model: &ModelName, status: CallStatus, took: Duration) {
+        let model = self.models.fold(model.as_str());
+        self.requests
+            .with_label_values(&[model, status.text()])
+            .inc();
+        self.duration
+            .with_label_values(&[model])
+            .observe(took.as_secs_f64());
+    }
+
+    fn retried(&self, model: &ModelName, error_type: &'static str) {
+        let model = self.models.fold(model.as_str());
+        self.retries.with_label_values(&[model, error_type]).inc();
+    }
+
+    fn validated(&self, result: Validation) {
+        self.validations.inc(result);
     }
 }

@@ -1,0 +1,147 @@
+//! Holds what the runtime emits against the table.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id},
+};
+use tracing_subscriber::{
+    Layer,
+    layer::{Context, SubscriberExt as _},
+    registry::LookupSpan,
+};
+
+use super::{EVENTS, EventDef, SPANS};
+use crate::{
+    clock::{Chance, Clock},
+    runtime::{AgentRuntime, Message, ModelCall},
+    telemetry::metrics::Metrics,
+};
+
+type Names = BTreeSet<&'static str>;
+
+#[derive(Clone, Debug, Default)]
+struct Seen(Arc<Mutex<Emitted>>);
+
+#[derive(Debug, Default)]
+struct Emitted {
+    spans: BTreeMap<&'static str, (Option<&'static str>, Names)>,
+    events: BTreeMap<String, (Level, Names)>,
+}
+
+impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Seen {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let parent = context.span(id).unwrap().parent();
+        let parent = parent.map(|span| span.metadata().name());
+        let metadata = attributes.metadata();
+        let fields = metadata.fields().iter().map(|field| field.name());
+        let mut emitted = self.0.lock().unwrap();
+        let row = (parent, fields.collect());
+        emitted.spans.insert(metadata.name(), row);
+    }
+
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        let mut message = Text::default();
+        event.record(&mut message);
+        let fields = event.metadata().fields().iter().map(|field| field.name());
+        let fields = fields.filter(|name| *name != "message").collect();
+        let mut emitted = self.0.lock().unwrap();
+        let row = (*event.metadata().level(), fields);
+        emitted.events.insert(message.0, row);
+    }
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        if field.name() == "message" {
+            self.0 = format!("{value:?}");
+        }
+    }
+}
+
+/// Two calls, each tried again once; the second answer is longer than the output contract allows.
+async fn emitted_by_calls(metrics: &Metrics) -> Emitted {
+    let script = "provider = \"simulated\"\nanswer = \"{prompt}\"\nerrors = [\"503\"]";
+    let seen = Seen::default();
+    let subscriber = tracing_subscriber::registry().with(seen.clone());
+    let guard = tracing::subscriber::set_default(subscriber);
+    let runtime = AgentRuntime::open(
+        &toml::from_str(script).unwrap(),
+        |_| None,
+        Clock::system(),
+        Chance::seeded(7),
+        metrics.runtime(),
+    )
+    .unwrap();
+    for prompt in ["pay".to_owned(), "x".repeat(128_001)] {
+        let call = ModelCall {
+            request_id: "r-1".parse().unwrap(),
+            model: "m-1".parse().unwrap(),
+            messages: vec![Message::user(prompt)],
+            temperature: None,
+            max_tokens: None,
+            deadline: tokio::time::Instant::now() + Duration::from_secs(600),
+        };
+        drop(runtime.call(&call).await);
+    }
+    drop(guard);
+    std::mem::take(&mut *seen.0.lock().unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_spans_of_a_call_stand_in_the_table_with_their_parents_and_attributes() {
+    let emitted = emitted_by_calls(&Metrics::new([])).await;
+    let mut seen = Names::new();
+    for (name, (parent, fields)) in &emitted.spans {
+        let in_table = match *name {
+            "retry-attempt-1" => "retry-attempt-N",
+            name => name,
+        };
+        let row = SPANS.iter().find(|row| row.name == in_table).unwrap();
+        assert_eq!(*parent, row.parent, "around {name}");
+        let missing = row.attributes.iter().find(|it| !fields.contains(*it));
+        assert_eq!(missing, None, "attributes of {name}");
+        seen.insert(row.name);
+    }
+    // Nothing pools connections yet.
+    let mut expected: Names = SPANS.iter().map(|row| row.name).collect();
+    expected.remove("connection-acquire");
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_events_of_a_call_stand_in_the_table_with_their_levels_and_fields() {
+    let emitted = emitted_by_calls(&Metrics::new([])).await;
+    // Nothing breaks a circuit yet.
+    let of_a_call = |row: &&EventDef| !row.name.starts_with("circuit_");
+    for row in EVENTS.iter().filter(of_a_call) {
+        let expected = (row.level, row.fields.iter().copied().collect());
+        assert_eq!(emitted.events[row.name], expected, "{}", row.name);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_to_calls_is_counted() {
+    let metrics = Metrics::new([]);
+    emitted_by_calls(&metrics).await;
+    let text = metrics.render();
+    for line in [
+        "runtime_requests_total{model=\"m-1\",status=\"ok\"} 1",
+        "runtime_requests_total{model=\"m-1\",status=\"error\"} 1",
+        "runtime_request_duration_seconds_count{model=\"m-1\"} 2",
+        "runtime_retries_total{error_type=\"server_error\",model=\"m-1\"} 2",
+        "runtime_contract_validations_total{result=\"valid\"} 1",
+        "runtime_contract_validations_total{result=\"invalid\"} 1",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+    }
+}
