@@ -96,27 +96,24 @@ fn keys<T: de::DeserializeOwned, E: de::Error>(table: Map<String, Value>) -> Res
 }
 
 impl ProviderConfig {
-    /// The connector that this table describes. Keys are looked up with `env` or read from their
+    /// The connector that this table describes. Its key is looked up with `env` or read from its
     /// file, once.
     ///
     /// # Errors
-    /// Everything that is wrong beyond the form of single values.
+    /// What is wrong beyond the form of single values: where the key should be.
     pub fn connect(
         &self,
         env: impl Fn(&str) -> Option<String>,
         clock: Clock,
         chance: Chance,
-    ) -> Result<Connector, Vec<Mistake>> {
+    ) -> Result<Connector, Mistake> {
         match self {
             Self::Simulated(config) => {
                 Ok(Connector::Simulated(Simulated::new(config.clone(), chance)))
             }
             Self::OpenAi(config) => {
-                let key = config.api_key(env).map_err(|mistake| vec![mistake])?;
-                let openai = OpenAi::new(config, key.as_ref(), clock);
-                openai
-                    .map(Connector::OpenAi)
-                    .map_err(|mistake| vec![mistake])
+                let key = config.api_key(env)?;
+                OpenAi::new(config, key.as_ref(), clock).map(Connector::OpenAi)
             }
         }
     }
@@ -193,7 +190,7 @@ mod tests {
         )
     }
 
-    fn connect(toml: &str, env: &[(&str, &str)]) -> Result<Connector, Vec<Mistake>> {
+    fn connect(toml: &str, env: &[(&str, &str)]) -> Result<Connector, Mistake> {
         let looked_up = |name: &str| {
             let found = env.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -280,8 +277,8 @@ mod tests {
     #[test]
     fn a_key_that_is_not_there_is_a_mistake_that_says_where_it_was_sought() {
         let said = |toml: &str, env: &[(&str, &str)]| {
-            let mistakes = connect(toml, env).expect_err("no key");
-            mistakes.iter().map(ToString::to_string).collect::<String>()
+            let mistake = connect(toml, env).expect_err("no key");
+            mistake.to_string()
         };
         let from_env = openai("api_key_env = \"KEY\"");
         assert_eq!(

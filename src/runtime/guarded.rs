@@ -47,18 +47,18 @@ impl AgentRuntime {
         }
     }
 
-    /// A runtime as `config` describes it, with the default retries. Keys are looked up with
-    /// `env` or read from their file, once.
+    /// A runtime as `config` describes it, with the default retries. Its key is looked up with
+    /// `env` or read from its file, once.
     ///
     /// # Errors
-    /// Everything that is wrong with the configuration.
+    /// What is wrong with the configuration.
     pub fn open(
         config: &ProviderConfig,
         env: impl Fn(&str) -> Option<String>,
         clock: Clock,
         chance: Chance,
         observe: Arc<dyn Observe>,
-    ) -> Result<Self, Vec<Mistake>> {
+    ) -> Result<Self, Mistake> {
         let connector = config.connect(env, clock.clone(), chance.clone())?;
         let retry = RetryPolicy::default();
         Ok(Self::new(connector, retry, clock, chance, observe))
@@ -129,6 +129,7 @@ impl AgentRuntime {
             let tried = self.attempt(call, payload, attempt, request);
             let outcome = tried.instrument(span.clone()).await;
             observe::attempt_ended(&span, api_call, &outcome);
+            self.counted(call, &outcome);
             let fault = match outcome {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
@@ -162,8 +163,7 @@ impl AgentRuntime {
         request: &Span,
     ) -> Result<ModelAnswer, Fault> {
         let reply = self.reply_in_time(call, payload, attempt).await?;
-        let parse = observe::parse_span(request, reply.size());
-        let draft = parse.in_scope(|| self.connector.read(reply))?;
+        let draft = self.read(reply, request)?;
         self.validated(call, draft, request)
     }
 
@@ -186,6 +186,11 @@ impl AgentRuntime {
         }
     }
 
+    fn read(&self, reply: Reply, request: &Span) -> Result<Draft, Fault> {
+        let span = observe::parse_span(request, reply.size());
+        span.in_scope(|| self.connector.read(reply))
+    }
+
     fn validated(
         &self,
         call: &ModelCall,
@@ -194,20 +199,22 @@ impl AgentRuntime {
     ) -> Result<ModelAnswer, Fault> {
         let span = observe::validate_span(request);
         let verdict = span.in_scope(|| contract::check(draft));
+        observe::validate_ended(&span, &verdict.answer);
         observe::coerced(call, &verdict.coercions);
-        match &verdict.answer {
-            Ok(_) => {
-                span.record("result", "valid");
-                self.observe.validated(Validation::Valid);
-            }
-            Err(fault) => {
-                span.record("result", "invalid");
-                span.record("violations", tracing::field::display(fault));
-                self.observe.validated(Validation::Invalid);
-                observe::violated(call, fault);
-            }
-        }
         verdict.answer
+    }
+
+    /// Counts what the contract said, also of a reply that was no answer at all.
+    fn counted(&self, call: &ModelCall, outcome: &Result<ModelAnswer, Fault>) {
+        match outcome {
+            Ok(_) => self.observe.validated(Validation::Valid),
+            Err(Fault::Contract(violations)) => {
+                self.observe.validated(Validation::Invalid);
+                observe::violated(call, violations);
+            }
+            // The contract was not asked.
+            Err(_) => {}
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use tracing::{Span, debug, error, field::Empty, info, info_span, warn};
 use super::{
     CallFailed, Fault, ModelAnswer, ModelCall, ModelName, contract::Coercion, retry::Attempt,
 };
-use crate::clock::WallTime;
+use crate::{clock::WallTime, contract::Violation};
 
 /// Counts what happens to calls. The runtime does not know where the counts go.
 pub trait Observe: Send + Sync + fmt::Debug {
@@ -122,6 +122,19 @@ pub(super) fn attempt_ended(attempt: &Span, api_call: &Span, outcome: &Result<Mo
     }
 }
 
+/// Notes on the validation's span what the contract said.
+pub(super) fn validate_ended(span: &Span, outcome: &Result<ModelAnswer, Fault>) {
+    match outcome {
+        Ok(_) => {
+            span.record("result", "valid");
+        }
+        Err(fault) => {
+            span.record("result", fault.error_type());
+            span.record("violations", tracing::field::display(fault));
+        }
+    }
+}
+
 pub(super) fn initiated(call: &ModelCall, now: WallTime) {
     info!(
         request_id = %call.request_id,
@@ -159,11 +172,9 @@ pub(super) fn retrying(call: &ModelCall, attempt: Attempt, fault: &Fault, delay:
     );
 }
 
-pub(super) fn violated(call: &ModelCall, fault: &Fault) {
-    if let Fault::Contract(violations) = fault {
-        let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        error!(request_id = %call.request_id, ?violations, "contract_violation");
-    }
+pub(super) fn violated(call: &ModelCall, violations: &[Violation]) {
+    let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    error!(request_id = %call.request_id, ?violations, "contract_violation");
 }
 
 pub(super) fn coerced(call: &ModelCall, coercions: &[Coercion]) {
@@ -175,3 +186,6 @@ pub(super) fn coerced(call: &ModelCall, coercions: &[Coercion]) {
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

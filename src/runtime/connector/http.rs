@@ -6,6 +6,7 @@
 use std::{error::Error, io, time::Duration};
 
 use reqwest::{Client, Response, redirect::Policy, retry};
+use tokio::time::{Instant, timeout_at};
 
 use crate::runtime::{Fault, fault::ConnectionFault};
 
@@ -17,7 +18,10 @@ const IDLE_PER_HOST_MAX: usize = 50;
 /// Longest body of a success, in bytes.
 pub(super) const BODY_MAX: usize = 4 * 1024 * 1024;
 /// Most that is read of a refusal's body, in bytes.
-pub(super) const ERROR_BODY_MAX: usize = 64 * 1024;
+const ERROR_BODY_MAX: usize = 64 * 1024;
+/// Longest wait for a refusal's body: a server that trickles it must not turn its 401 into a
+/// time-out.
+const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
 
 /// Makes ring this process's TLS provider, unless another one is installed already. Every
 /// HTTP client of the process needs one before it is built.
@@ -59,7 +63,8 @@ pub(super) async fn body(mut response: Response, cap: usize) -> Result<Vec<u8>, 
 /// The beginning of a refusal's body. What cannot be read is left out: the status says enough.
 pub(super) async fn error_body(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
-    while let Ok(Some(chunk)) = response.chunk().await {
+    let enough = Instant::now() + ERROR_BODY_WAIT;
+    while let Ok(Ok(Some(chunk))) = timeout_at(enough, response.chunk()).await {
         let room = ERROR_BODY_MAX.saturating_sub(body.len());
         body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
         if body.len() >= ERROR_BODY_MAX {

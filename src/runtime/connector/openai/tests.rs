@@ -182,27 +182,20 @@ async fn what_will_not_change_is_not_asked_again() {
             "contract_violation",
         ),
         (ResponseTemplate::new(204), "contract_violation"),
-        (
-            ResponseTemplate::new(200).set_body_json(json!({"choices": [{}]})),
-            "incomplete",
-        ),
     ] {
         let server = server([response]).await;
-        let outcome = ask(&server.uri()).await;
-        if error_type == "incomplete" {
-            assert!(
-                outcome.is_ok(),
-                "the odd one out: broken off, so asked again"
-            );
-            assert_eq!(calls(&server).await, 2);
-            continue;
-        }
-        assert_eq!(
-            outcome.expect_err(error_type).fault.error_type(),
-            error_type
-        );
+        let failed = ask(&server.uri()).await.expect_err(error_type);
+        assert_eq!(failed.fault.error_type(), error_type);
         assert_eq!(calls(&server).await, 1, "{error_type}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_the_server_broke_off_is_asked_for_again() {
+    let broken_off = json!({"choices": [{"message": {"content": "h"}, "finish_reason": null}]});
+    let server = server([ResponseTemplate::new(200).set_body_json(broken_off)]).await;
+    assert_eq!(ask(&server.uri()).await.expect("an answer").content, "hi");
+    assert_eq!(calls(&server).await, 2);
 }
 
 #[tokio::test]
@@ -346,6 +339,21 @@ async fn a_trickled_body_ends_at_the_deadline() {
     let limit = Duration::from_millis(300);
     let asked = ask_within(&format!("http://{address}"), limit).await;
     assert_eq!(asked.expect_err("late").fault, Fault::DeadlinePassed);
+}
+
+#[tokio::test]
+async fn a_refusal_counts_even_when_its_body_never_comes() {
+    let (address, seen) = raw(|mut stream| async move {
+        let head = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 1000\r\n\r\n";
+        send(&mut stream, head).await;
+        sleep(PLENTY).await;
+    })
+    .await;
+    let failed = ask(&format!("http://{address}"))
+        .await
+        .expect_err("refused");
+    assert_eq!(failed.fault.error_type(), "auth");
+    assert_eq!(seen.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
