@@ -4,8 +4,15 @@
 //! Never: words of the prompt, of the answer or of the provider's error page, or a key. What a
 //! server says about itself is reduced to its status and its error code.
 
+mod connection;
+mod refusal;
+
 use std::{fmt, time::Duration};
 
+pub use self::{
+    connection::ConnectionFault,
+    refusal::{HttpStatus, ProviderCode, Refusal},
+};
 use crate::contract::{ErrorCode, IpcKind, Violation};
 
 /// Why an attempt has no answer.
@@ -137,6 +144,24 @@ impl Fault {
         }
     }
 
+    /// The status of the response, if one came.
+    #[must_use]
+    pub const fn http_status(&self) -> Option<HttpStatus> {
+        match self {
+            Self::Server(refusal)
+            | Self::Overloaded(refusal)
+            | Self::RateLimited(refusal)
+            | Self::QuotaExhausted(refusal)
+            | Self::Auth(refusal)
+            | Self::Rejected(refusal) => Some(refusal.status),
+            // Found in the body of a success.
+            Self::Contract(_) | Self::BodyTooLarge { .. } | Self::Incomplete { .. } => {
+                Some(HttpStatus(200))
+            }
+            Self::Connection { .. } | Self::Timeout { .. } | Self::DeadlinePassed => None,
+        }
+    }
+
     /// The error code of the result.
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
@@ -193,91 +218,6 @@ impl Fault {
     }
 }
 
-/// What about the connection went wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionFault {
-    /// Nobody listens there.
-    Refused,
-    /// The peer closed it in the middle.
-    Reset,
-    /// The host name has no address, or the resolver did not say.
-    Dns,
-    /// No connection within the connect time-out.
-    ConnectTimeout,
-    /// The TLS handshake failed.
-    Tls,
-    /// The server's certificate is not to be trusted; it will not be next time either.
-    Certificate,
-    /// The body ended before it was complete.
-    Cut,
-    /// Anything else.
-    Other,
-}
-
-impl fmt::Display for ConnectionFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Refused => "refused",
-            Self::Reset => "reset",
-            Self::Dns => "host name not resolved",
-            Self::ConnectTimeout => "not made in time",
-            Self::Tls => "tls handshake failed",
-            Self::Certificate => "certificate not trusted",
-            Self::Cut => "body cut short",
-            Self::Other => "broken",
-        })
-    }
-}
-
-/// An HTTP answer that is no success.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The status line's number.
-    pub status: HttpStatus,
-    /// The provider's error code, such as `insufficient_quota`.
-    pub code: Option<ProviderCode>,
-    /// How long the server asked to be left alone.
-    pub retry_after: Option<Duration>,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HTTP {}", self.status.0)?;
-        match &self.code {
-            Some(code) => write!(f, " ({})", code.0),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The number of an HTTP status line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HttpStatus(pub u16);
-
-/// A provider's error code. Only letters, digits, `_`, `-` and `.`, at most 64: a server cannot
-/// smuggle sentences (a prompt, a key) into our logs with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderCode(Box<str>);
-
-/// Longest provider code, in bytes.
-const PROVIDER_CODE_BYTES_MAX: usize = 64;
-
-impl ProviderCode {
-    /// `raw` as a code, if it looks like one.
-    #[must_use]
-    pub fn read(raw: &str) -> Option<Self> {
-        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-        let fits = !raw.is_empty() && raw.len() <= PROVIDER_CODE_BYTES_MAX;
-        (fits && raw.bytes().all(plain)).then(|| Self(raw.into()))
-    }
-
-    /// The code as the provider spells it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 struct Listed<'v>(&'v [Violation]);
 
 impl fmt::Display for Listed<'_> {
@@ -293,14 +233,6 @@ impl fmt::Display for Listed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_provider_code_holds_no_sentence() {
-        assert!(ProviderCode::read("insufficient_quota").is_some());
-        assert_eq!(ProviderCode::read("your key sk-1 is wrong"), None);
-        assert_eq!(ProviderCode::read(&"x".repeat(65)), None);
-        assert_eq!(ProviderCode::read(""), None);
-    }
 
     #[test]
     fn a_fault_reads_as_a_sentence_that_names_the_status_and_the_code() {

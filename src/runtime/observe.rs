@@ -115,8 +115,8 @@ pub(super) fn attempt_ended(attempt: &Span, api_call: &Span, outcome: &Result<Mo
         Err(fault) => {
             attempt.record("error", fault.error_type());
             api_call.record("error.type", fault.error_type());
-            if let Some(refusal) = fault.refusal() {
-                api_call.record("status_code", refusal.status.0);
+            if let Some(status) = fault.http_status() {
+                api_call.record("status_code", status.0);
             }
         }
     }

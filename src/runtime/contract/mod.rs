@@ -1,6 +1,6 @@
 //! Output contract 1.0: what every provider's answer must hold before anyone sees it.
 //!
-//! A provider turns its wire form into a [`Draft`]; here the draft becomes a [`ModelAnswer`] or the
+//! A provider turns its wire form into a `Draft`; here the draft becomes a `ModelAnswer` or the
 //! list of everything that is wrong with it. Never: I/O, or knowledge of a provider's wire form.
 
 mod coercer;
