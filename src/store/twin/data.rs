@@ -214,7 +214,9 @@ impl Data {
         let Some(entry) = self.entry_mut(key, now) else {
             return;
         };
-        if let State::Done { owner, result, .. } = &mut entry.state {
+        if let State::Done { owner, result, .. } = &mut entry.state
+            && owner.is_some()
+        {
             (*owner, *result) = (None, None);
             entry.cancelled = false;
             entry.expires = now.saturating_add(RETENTION);
