@@ -4,6 +4,8 @@
 //! what it answered. Each operation is idempotent by its nonce, because a call that timed out may
 //! still be carried out.
 
+/// The store on a real Redis or Valkey.
+pub mod redis;
 /// The store in memory, for the simulation and the contract suite.
 pub mod twin;
 mod types;

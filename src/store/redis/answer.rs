@@ -1,0 +1,185 @@
+//! What the scripts answer, as values. `None` where an answer is none of theirs.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use redis::Value;
+
+use super::{
+    super::{
+        Attempt, CancelAnswer, ClaimAnswer, Claimed, CommitAnswer, Epoch, Held, Record,
+        RecordState, Renewal, SessionId,
+    },
+    keys,
+    options::Partitions,
+};
+use crate::{clock::WallTime, contract::CorrelationId};
+
+pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
+    let items = array(value)?;
+    match (text(items.first()?)?, items) {
+        ("claimed", [_, attempts, first, now, cancelled, fresh]) => {
+            Some(ClaimAnswer::Claimed(Claimed {
+                attempt: Attempt::new(small(attempts)?),
+                first_claimed: time(first)?,
+                now: time(now)?,
+                cancelled: flag(cancelled)?,
+                fresh: flag(fresh)?,
+            }))
+        }
+        ("held", [_, owner]) => {
+            let owner = session(owner)?;
+            Some(ClaimAnswer::Held(Held { owner }))
+        }
+        ("done", [_, chain, result]) => Some(ClaimAnswer::Done {
+            result: bytes(result),
+            correlation: correlation(chain)?,
+        }),
+        ("conflict", [_, chain]) => {
+            let correlation = correlation(chain)?;
+            Some(ClaimAnswer::Conflict { correlation })
+        }
+        ("fenced", [_]) => Some(ClaimAnswer::Fenced),
+        _ => None,
+    }
+}
+
+pub(super) fn commit(value: &Value) -> Option<CommitAnswer> {
+    match text(value)? {
+        "committed" => Some(CommitAnswer::Committed),
+        "lost" => Some(CommitAnswer::Lost),
+        "cancelled" => Some(CommitAnswer::Cancelled),
+        _ => None,
+    }
+}
+
+pub(super) fn cancel(value: &Value) -> Option<CancelAnswer> {
+    match array(value)? {
+        [word] if text(word)? == "done" => Some(CancelAnswer::AlreadyDone),
+        [word] if text(word)? == "flagged" => Some(CancelAnswer::Flagged),
+        [word, owner] if text(word)? == "owned" => Some(CancelAnswer::Owned(session(owner)?)),
+        _ => None,
+    }
+}
+
+pub(super) fn renewal(value: &Value) -> Option<Renewal> {
+    if *value == Value::Nil {
+        return Some(Renewal::Fenced);
+    }
+    let members = array(value)?.iter();
+    let cancelled = members
+        .map(|it| keys::member(text(it)?))
+        .collect::<Option<_>>()?;
+    Some(Renewal::Renewed { cancelled })
+}
+
+/// The epoch, or the number of partitions that the data set has instead of ours.
+pub(super) fn registered(value: &Value) -> Option<Result<Epoch, u64>> {
+    match array(value)? {
+        [word, epoch] if text(word)? == "epoch" => Some(Ok(Epoch::recorded(text(epoch)?))),
+        [word, number] if text(word)? == "partitions" => Some(Err(whole(number)?)),
+        _ => None,
+    }
+}
+
+/// The number of partitions that the data set has, unless that is `ours` or not yet decided.
+pub(super) fn other_partitions(value: &Value, ours: Partitions) -> Option<u64> {
+    whole(value).filter(|theirs| *theirs != u64::from(ours.number()))
+}
+
+/// `Some(None)` where there is no record.
+pub(super) fn record(value: &Value) -> Option<Option<Record>> {
+    if *value == Value::Nil {
+        return Some(None);
+    }
+    let [
+        now,
+        state,
+        owner,
+        alive,
+        cancel,
+        chain,
+        attempts,
+        first,
+        done,
+        result,
+    ] = array(value)?
+    else {
+        return None;
+    };
+    let state = match text(state)? {
+        "flagged" => RecordState::Flagged,
+        "held" => RecordState::Held {
+            owner: session(owner)?,
+            owner_alive: flag(alive)?,
+            cancelled: *cancel != Value::Nil,
+        },
+        "released" => RecordState::Released,
+        "done" => RecordState::Done {
+            result: bytes(result),
+        },
+        _ => return None,
+    };
+    let first_claimed = time(first);
+    let until = time(done).or_else(|| time(now))?;
+    Some(Some(Record {
+        state,
+        correlation: correlation(chain),
+        attempts: small(attempts)?,
+        first_claimed,
+        age: first_claimed.map_or(Duration::ZERO, |since| until.since(since)),
+    }))
+}
+
+pub(super) fn array(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+pub(super) fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
+        Value::SimpleString(text) => Some(text),
+        _ => None,
+    }
+}
+
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    match value {
+        Value::Int(number) => u64::try_from(*number).ok(),
+        other => text(other)?.parse().ok(),
+    }
+}
+
+fn small(value: &Value) -> Option<u32> {
+    u32::try_from(whole(value)?).ok()
+}
+
+fn flag(value: &Value) -> Option<bool> {
+    match whole(value)? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+fn time(value: &Value) -> Option<WallTime> {
+    whole(value).map(WallTime::from_unix_millis)
+}
+
+fn bytes(value: &Value) -> Option<Bytes> {
+    match value {
+        Value::BulkString(bytes) => Some(Bytes::copy_from_slice(bytes)),
+        _ => None,
+    }
+}
+
+fn session(value: &Value) -> Option<SessionId> {
+    text(value).map(SessionId::recorded)
+}
+
+fn correlation(value: &Value) -> Option<CorrelationId> {
+    text(value)?.parse().ok()
+}

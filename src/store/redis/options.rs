@@ -1,0 +1,195 @@
+//! Where the store is and how it is spoken to, each value checked where it is made.
+
+use std::{fmt, num::NonZeroU16, str::FromStr, time::Duration};
+
+use redis::{ConnectionInfo, IntoConnectionInfo as _};
+
+use super::super::{RETENTION, SESSION_TTL};
+
+/// A Redis URL: `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path`.
+/// It prints as the address alone, so that no password reaches a log.
+#[derive(Clone)]
+pub struct RedisUrl(ConnectionInfo);
+
+/// A text that is no Redis URL. It does not repeat the text, which may hold a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected redis://[user:password@]host[:port][/db], rediss:// for TLS, or unix:///path")]
+pub struct InvalidRedisUrl;
+
+impl FromStr for RedisUrl {
+    type Err = InvalidRedisUrl;
+
+    fn from_str(raw: &str) -> Result<Self, InvalidRedisUrl> {
+        let parsed = raw.into_connection_info();
+        parsed.map(Self).map_err(|_| InvalidRedisUrl)
+    }
+}
+
+impl RedisUrl {
+    pub(super) const fn connection_info(&self) -> &ConnectionInfo {
+        &self.0
+    }
+}
+
+impl fmt::Display for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.addr().fmt(f)
+    }
+}
+
+impl fmt::Debug for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RedisUrl({self})")
+    }
+}
+
+/// What every key of a fleet begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyPrefix(Box<str>);
+
+/// A text that no key may begin with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a key prefix of 1 to 64 of [A-Za-z0-9._-], got {0:?}")]
+pub struct InvalidKeyPrefix(String);
+
+impl KeyPrefix {
+    /// The prefix as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for KeyPrefix {
+    fn default() -> Self {
+        Self("puruto".into())
+    }
+}
+
+impl FromStr for KeyPrefix {
+    type Err = InvalidKeyPrefix;
+
+    fn from_str(raw: &str) -> Result<Self, InvalidKeyPrefix> {
+        let clean = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+        if (1..=64).contains(&raw.len()) && raw.bytes().all(clean) {
+            Ok(Self(raw.into()))
+        } else {
+            Err(InvalidKeyPrefix(raw.into()))
+        }
+    }
+}
+
+/// Into how many partitions the requests fall, each with a hash tag of its own. It is written into
+/// the data set once; all workers must agree on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partitions(NonZeroU16);
+
+impl Partitions {
+    /// A session has a key in each partition, which a renewal touches.
+    const MAX: u16 = 256;
+
+    /// `number` partitions; `None` unless it is from 1 to 256.
+    #[must_use]
+    pub const fn new(number: u16) -> Option<Self> {
+        match NonZeroU16::new(number) {
+            Some(some) if number <= Self::MAX => Some(Self(some)),
+            _ => None,
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        self.0.get()
+    }
+}
+
+impl Default for Partitions {
+    fn default() -> Self {
+        const SIXTEEN: Partitions = Partitions(NonZeroU16::MIN.saturating_add(15));
+        SIXTEEN
+    }
+}
+
+impl fmt::Display for Partitions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Which keys one call may name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// Keys of all partitions: one server has them all.
+    #[default]
+    OneNode,
+    /// Keys of one partition, as a Redis Cluster demands.
+    OnePartition,
+}
+
+/// How a store is reached and what it keeps.
+#[derive(Clone, Debug)]
+pub struct RedisOptions {
+    /// Where it is.
+    pub url: RedisUrl,
+    /// What every key begins with.
+    pub prefix: KeyPrefix,
+    /// How many partitions there are.
+    pub partitions: Partitions,
+    /// Which keys one call may name.
+    pub spread: Spread,
+    /// How long one call may take. A call that is batched waits at most as long again for its turn.
+    pub response_timeout: Duration,
+    /// How long one attempt to connect may take.
+    pub connect_timeout: Duration,
+    /// How long records and tombstones are kept.
+    pub retention: Duration,
+    /// How long a session lives after it was opened or renewed.
+    pub session_ttl: Duration,
+}
+
+impl RedisOptions {
+    /// The usual options for the store at `url`.
+    #[must_use]
+    pub fn new(url: RedisUrl) -> Self {
+        Self {
+            url,
+            prefix: KeyPrefix::default(),
+            partitions: Partitions::default(),
+            spread: Spread::default(),
+            response_timeout: Duration::from_secs(2),
+            connect_timeout: Duration::from_secs(1),
+            retention: RETENTION,
+            session_ttl: SESSION_TTL,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_keeps_its_password_to_itself() {
+        let url: RedisUrl = "redis://me:hunter2@db:6380/3".parse().expect("valid");
+        assert_eq!(url.to_string(), "db:6380");
+        assert!(!format!("{:?}", RedisOptions::new(url)).contains("hunter2"));
+        let refused = "http://me:hunter2@db".parse::<RedisUrl>();
+        assert!(
+            !refused
+                .expect_err("no Redis")
+                .to_string()
+                .contains("hunter2")
+        );
+    }
+
+    #[test]
+    fn a_prefix_cannot_break_a_hash_tag_and_partitions_have_a_bound() {
+        assert!("a{b}".parse::<KeyPrefix>().is_err());
+        assert!("".parse::<KeyPrefix>().is_err());
+        assert!("puruto-2".parse::<KeyPrefix>().is_ok());
+        assert_eq!(Partitions::default().number(), 16);
+        assert_eq!(Partitions::new(0), None);
+        assert_eq!(Partitions::new(257), None);
+    }
+}

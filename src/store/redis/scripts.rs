@@ -1,0 +1,47 @@
+//! The scripts as the server knows them: by the hash of their text.
+
+use std::sync::LazyLock;
+
+/// One script; what it takes and answers stands in the head of its file.
+#[derive(Debug)]
+pub(super) struct Script {
+    /// Names the operation in a fault.
+    pub(super) name: &'static str,
+    /// The prelude and the script's own file.
+    pub(super) source: &'static str,
+    /// SHA-1 of the source, in hexadecimal digits.
+    pub(super) hash: LazyLock<String>,
+}
+
+macro_rules! scripts {
+    ($($constant:ident = $name:literal),* $(,)?) => {
+        $(pub(super) static $constant: Script = {
+            const SOURCE: &str = concat!(
+                include_str!("../scripts/prelude.lua"),
+                include_str!(concat!("../scripts/", $name, ".lua")),
+            );
+            Script {
+                name: $name,
+                source: SOURCE,
+                hash: LazyLock::new(|| redis::Script::new(SOURCE).get_hash().to_owned()),
+            }
+        };)*
+
+        /// Every script, to load them all.
+        pub(super) static ALL: &[&Script] = &[$(&$constant),*];
+    };
+}
+
+scripts! {
+    CANCEL = "cancel",
+    CLAIM = "claim",
+    COMMIT = "commit",
+    CORRECT = "correct",
+    READ = "read",
+    RELEASE = "release",
+    SESSION_CLOSE = "session_close",
+    SESSION_OPEN = "session_open",
+    SESSION_REGISTER = "session_register",
+    SESSION_RENEW = "session_renew",
+    SETTLE = "settle",
+}

@@ -1,0 +1,26 @@
+-- cancel: flag a request so that it ends as cancelled, unless it is done.
+--
+-- KEYS[1]  PREFIX:{pNN}:req:<target>:<request_id>, the record
+-- ARGV[1]  how long a flag is kept where there is no record yet, ms
+-- answers  {'done'}            nothing was changed
+--          {'owned', session}  flagged; the live owner has to be told, and is named the request by
+--                              every renewal until it commits or lets go
+--          {'flagged'}         flagged; whoever claims it next is told
+--
+-- Idempotent: a flag is set once and answered alike.
+
+local key = KEYS[1]
+local base, member = parts(key)
+local record = redis.call('HMGET', key, 'state', 'owner')
+local state, owner = record[1], record[2]
+if state == 'done' then return {'done'} end
+redis.call('HSET', key, 'cancel', '1')
+if not state then
+  redis.call('HSET', key, 'state', 'flagged')
+  redis.call('PEXPIRE', key, ARGV[1])
+end
+if state == 'held' and lives(base, owner) then
+  redis.call('SADD', base .. 'cancelled:' .. owner, member)
+  return {'owned', owner}
+end
+return {'flagged'}

@@ -1,0 +1,30 @@
+-- What every script begins with. No KEYS, no ARGV, no effect.
+--
+-- A key is PREFIX:{pNN}:<kind>:<rest>. Everything that one request touches lies in the partition of
+-- its record, so that a script may name the other keys itself: they share the record's hash tag.
+
+-- 'PREFIX:{pNN}:' and '<rest>' of a key.
+local function parts(key)
+  local tag = string.find(key, '}:', 1, true)
+  local kind = string.find(key, ':', tag + 2, true)
+  return string.sub(key, 1, tag + 1), string.sub(key, kind + 1)
+end
+
+-- The server's clock, ms since 1970. Times stay below 2^53, where a number is exact.
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- A whole number as text; tostring would write a large one with an exponent.
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+-- Whether a session lives, asked once a call.
+local known = {}
+local function lives(base, session)
+  local key = base .. 'session:' .. session
+  if known[key] == nil then known[key] = redis.call('EXISTS', key) == 1 end
+  return known[key]
+end

@@ -1,0 +1,18 @@
+-- release: hand a claim back without counting its attempt.
+--
+-- KEYS[1]  PREFIX:{pNN}:req:<target>:<request_id>, the record
+-- ARGV[1]  the nonce of the claim
+-- answers  'released', or 'lost' where the claim is not yours (any more)
+--
+-- A flag for cancel stays on the record for whoever claims it next.
+-- Idempotent: the first call takes the nonce away, so a second one changes nothing.
+
+local key = KEYS[1]
+local base, member = parts(key)
+local record = redis.call('HMGET', key, 'state', 'nonce', 'owner', 'attempts')
+if record[1] ~= 'held' or record[2] ~= ARGV[1] then return 'lost' end
+redis.call('HDEL', key, 'owner', 'nonce', 'fresh')
+redis.call('HSET', key, 'state', 'released', 'attempts', math.max(record[4] - 1, 0))
+redis.call('HDEL', base .. 'held:' .. record[3], member)
+redis.call('SREM', base .. 'cancelled:' .. record[3], member)
+return 'released'

@@ -1,0 +1,20 @@
+-- session_register: write a session down where the whole data set is described: partition p00.
+--
+-- KEYS     PREFIX:{p00}:epoch, PREFIX:{p00}:partitions, PREFIX:{p00}:sessions (session -> worker),
+--          PREFIX:{p00}:targets (names that were ever served)
+-- ARGV     the epoch of a data set that has none, the number of partitions, session, worker, then
+--          the targets that it serves
+-- answers  {'epoch', epoch}, or {'partitions', number} where the data set has another number of
+--          them; nothing was written then
+--
+-- Idempotent: epoch and partitions are written once in the life of a data set.
+
+redis.call('SETNX', KEYS[2], ARGV[2])
+local partitions = redis.call('GET', KEYS[2])
+if partitions ~= ARGV[2] then return {'partitions', partitions} end
+redis.call('SETNX', KEYS[1], ARGV[1])
+redis.call('HSET', KEYS[3], ARGV[3], ARGV[4])
+for i = 5, #ARGV do
+  redis.call('SADD', KEYS[4], ARGV[i])
+end
+return {'epoch', redis.call('GET', KEYS[1])}
