@@ -1,0 +1,63 @@
+//! What the store promises, asked of the twin and of a real Redis.
+
+mod cancel;
+mod claims;
+mod commits;
+mod sessions;
+mod world;
+
+use world::{RedisWorld, TwinWorld};
+
+/// Asks every world to keep these promises; each one starts with an empty store.
+macro_rules! promises {
+    ($($area:ident: $($promise:ident),+ $(,)?;)+) => {
+        mod the_twin {
+            $($(#[tokio::test]
+            async fn $promise() {
+                super::$area::$promise(&super::TwinWorld::new()).await;
+            })+)+
+        }
+        mod redis {
+            $($(#[tokio::test]
+            async fn $promise() {
+                super::$area::$promise(&super::RedisWorld::start().await).await;
+            })+)+
+        }
+        mod redis_call_by_partition {
+            $($(#[tokio::test]
+            async fn $promise() {
+                super::$area::$promise(&super::RedisWorld::start_as_cluster().await).await;
+            })+)+
+        }
+    };
+}
+
+promises! {
+    claims:
+        a_first_claim_is_granted,
+        the_same_nonce_is_answered_alike_and_counts_no_attempt,
+        a_live_owner_keeps_its_claim_even_against_itself,
+        another_payload_under_the_same_id_is_a_conflict_for_good,
+        an_expired_session_is_taken_over_and_its_commit_is_lost,
+        two_sessions_that_race_for_a_hundred_requests_share_them,
+        a_released_claim_counts_no_attempt,
+        a_release_with_another_nonce_changes_nothing,
+        records_are_read_in_the_order_asked;
+    commits:
+        any_bytes_are_stored_as_they_are,
+        a_repeated_commit_changes_nothing,
+        a_settled_request_is_a_tombstone,
+        settling_what_is_not_done_changes_nothing,
+        a_correction_replaces_the_bytes_but_wakes_no_tombstone;
+    cancel:
+        a_cancel_before_the_commit_lets_only_a_cancelled_result_in,
+        a_cancel_after_the_commit_is_too_late,
+        a_cancel_before_any_claim_reaches_whoever_claims,
+        a_cancel_outlives_its_owner,
+        every_renewal_names_the_cancelled_until_they_end;
+    sessions:
+        a_session_that_is_gone_is_fenced_and_stays_gone,
+        a_closed_session_frees_its_claims_at_once,
+        an_emptied_store_voids_all_claims_and_changes_its_epoch,
+        every_target_ever_served_is_known;
+}
