@@ -50,8 +50,8 @@ pub(super) struct Hold {
     pub(super) attempt: Attempt,
     /// Flagged for cancel before the claim: it must not run.
     pub(super) cancelled: bool,
-    /// Ends when the claim is void.
-    pub(super) fenced: CancellationToken,
+    /// The claim is void when its session ends.
+    pub(super) session: Arc<Session>,
     /// Ends when somebody cancels the request.
     pub(super) cancel: CancellationToken,
     /// How long the request had been claimed, by whomever, when this claim was granted ...
@@ -139,7 +139,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         match answer {
             ClaimAnswer::Claimed(grant) => {
                 metrics.claimed(ClaimOutcome::Claimed);
-                let claimed = self.granted(admitted, &grant, &session, nonce, cancel);
+                let claimed = self.granted(admitted, &grant, session, nonce, cancel);
                 self.unless_published(claimed, grant.fresh).await
             }
             ClaimAnswer::Held(_) => {
@@ -175,7 +175,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         &self,
         admitted: Admitted,
         grant: &Grant,
-        session: &Session,
+        session: Arc<Session>,
         nonce: Nonce,
         cancel: CancellationToken,
     ) -> Box<Claimed> {
@@ -193,7 +193,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 nonce,
                 attempt: grant.attempt,
                 cancelled: grant.cancelled,
-                fenced: session.fenced.clone(),
+                session,
                 cancel,
                 claimed_before: grant.now.since(grant.first_claimed),
                 granted: Instant::now(),

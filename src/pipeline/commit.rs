@@ -53,7 +53,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                     self.ports.store_faulted(&fault, "commit");
                     // Whether it was committed is unknown; asking again with the same nonce tells.
                     tokio::select! {
-                        () = ran.hold.fenced.cancelled() => return Err(ran.received.lapse()),
+                        () = ran.hold.session.fenced.cancelled() => return Err(ran.received.lapse()),
                         _ = patience.wait() => {}
                     }
                 }
@@ -113,7 +113,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 Err(fault) => {
                     self.ports.store_faulted(&fault, "commit");
                     tokio::select! {
-                        () = claimed.hold.fenced.cancelled() => {
+                        () = claimed.hold.session.fenced.cancelled() => {
                             return Err(claimed.received.lapse());
                         }
                         _ = patience.wait() => {}

@@ -46,6 +46,8 @@ impl<B, C> Pipeline<B, C> {
             hold,
         } = *claimed;
         let ended = match plan {
+            // A process that was stopped right after its claim may go on long after it was lost.
+            _ if !hold.session.is_live() => Ended::Fenced,
             _ if hold.cancelled => Ended::Cancelled,
             Plan::Refuse(error) => Ended::Answered(Err(error)),
             Plan::Run(request) => self.handle(&received, &asked, &hold, request).await,
@@ -89,7 +91,7 @@ impl<B, C> Pipeline<B, C> {
         let ended = tokio::select! {
             // A verdict about the claim comes before whatever the handler has to say.
             biased;
-            () = hold.fenced.cancelled() => Ended::Fenced,
+            () = hold.session.fenced.cancelled() => Ended::Fenced,
             () = hold.cancel.cancelled() => Ended::Cancelled,
             () = sleep_until(deadline) => Ended::Late,
             () = self.ports.hand_over.cancelled() => Ended::HandedOver,

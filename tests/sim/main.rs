@@ -1,0 +1,104 @@
+//! The walk in a world moved by hand: real pipeline, twins of broker and store, and a fault at every
+//! joint, before and after each effect.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "in a test a panic is the report"
+)]
+
+mod checker;
+mod joints;
+mod scenario;
+mod world;
+
+use checker::check;
+use joints::Mischief;
+use scenario::{SCENARIOS, Scenario};
+use world::World;
+
+/// No walk of one delivery has so many joints; a bound for the enumerations.
+const JOINTS_MAX: usize = 64;
+
+/// Plays `scenario` again and again, with `mischief` at the first joint, the second, and so on,
+/// until it has passed them all.
+async fn at_every_joint(scenario: &Scenario, mischief: impl Fn(usize) -> Mischief) {
+    for joint in 0..JOINTS_MAX {
+        let world = World::new();
+        let struck = scenario.play(&world, mischief(joint)).await;
+        let told = format!("{}: {:?}", scenario.name, mischief(joint));
+        check(&world, scenario, &told);
+        if !struck {
+            assert!(joint > 4, "{told}: a walk has more joints than that");
+            return;
+        }
+    }
+    panic!("{}: more than {JOINTS_MAX} joints", scenario.name);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_walk_without_mischief_ends_in_one_result_and_one_execution() {
+    for scenario in SCENARIOS {
+        let world = World::new();
+        let struck = scenario.play(&world, Mischief::None).await;
+        assert!(!struck);
+        check(&world, scenario, scenario.name);
+        assert_eq!(world.executions(), scenario.executions, "{}", scenario.name);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_may_die_at_any_joint() {
+    for scenario in SCENARIOS {
+        at_every_joint(scenario, Mischief::Die).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_may_time_out_before_or_after_its_effect_at_any_joint() {
+    for scenario in SCENARIOS {
+        at_every_joint(scenario, Mischief::TimeOut).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_may_sleep_at_any_joint_while_another_takes_over() {
+    for scenario in SCENARIOS {
+        at_every_joint(scenario, Mischief::Sleep).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_store_may_be_emptied_at_any_joint() {
+    for scenario in SCENARIOS.iter().filter(|it| it.survives_an_emptied_store) {
+        at_every_joint(scenario, Mischief::EmptyStore).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_worker_may_die_at_any_joint_after_the_first_did() {
+    let scenario = &SCENARIOS[0];
+    for first in 0..JOINTS_MAX {
+        let mut struck_first = false;
+        for second in 0..JOINTS_MAX {
+            let world = World::new();
+            let struck = scenario.play_twice(&world, first, second).await;
+            check(
+                &world,
+                scenario,
+                &format!("died at {first}, then at {second}"),
+            );
+            struck_first = struck.0;
+            if !struck.1 {
+                break;
+            }
+        }
+        if !struck_first {
+            return;
+        }
+    }
+    panic!("more than {JOINTS_MAX} joints");
+}

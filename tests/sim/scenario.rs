@@ -1,0 +1,208 @@
+//! What happens in the world besides the mischief.
+
+use std::time::Duration;
+
+use puruto_fleet::{
+    broker::twin::BrokerTwin,
+    contract::{CorrelationId, RequestId},
+    store::{Records as _, RequestKey, twin::StoreTwin},
+};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::{
+    joints::Mischief,
+    world::{SimWorker, World, target},
+};
+
+/// Whoever has not ended by then sleeps for good.
+const LONG_ENOUGH: Duration = Duration::from_secs(600);
+
+/// A story and how it has to end.
+pub struct Scenario {
+    pub name: &'static str,
+    /// Executions when nothing goes wrong.
+    pub executions: usize,
+    /// The code of the one error, or `None` for status ok.
+    pub code: Option<&'static str>,
+    /// Another answer that may stand beside it, under a subject of its own.
+    pub aside: Option<&'static str>,
+    /// Whether it ends in the same way when the store forgets everything; a cancel flag does not
+    /// come back.
+    pub survives_an_emptied_store: bool,
+    bodies: fn() -> Vec<Value>,
+    cancel: Cancel,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cancel {
+    Never,
+    Queued,
+    Running,
+}
+
+pub const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "one request",
+        executions: 1,
+        code: None,
+        aside: None,
+        survives_an_emptied_store: true,
+        bodies: || vec![body("pay", "pay_invoice")],
+        cancel: Cancel::Never,
+    },
+    Scenario {
+        name: "the same request twice",
+        executions: 1,
+        code: None,
+        aside: None,
+        survives_an_emptied_store: true,
+        bodies: || vec![body("pay", "pay_invoice"), body("pay", "pay_invoice")],
+        cancel: Cancel::Never,
+    },
+    Scenario {
+        name: "the same id with another payload",
+        executions: 1,
+        code: None,
+        aside: Some("request_id_conflict"),
+        survives_an_emptied_store: false,
+        bodies: || vec![body("pay", "pay_invoice"), body("pay more", "pay_invoice")],
+        cancel: Cancel::Never,
+    },
+    Scenario {
+        name: "a denied request",
+        executions: 0,
+        code: Some("DENIED"),
+        aside: None,
+        survives_an_emptied_store: true,
+        bodies: || vec![body("pay", "delete_ledger")],
+        cancel: Cancel::Never,
+    },
+    Scenario {
+        name: "no request at all",
+        executions: 0,
+        code: Some("IPC_ERROR"),
+        aside: None,
+        survives_an_emptied_store: true,
+        bodies: || vec![json!({"request_id": "r", "correlation_id": "c", "hop": -1})],
+        cancel: Cancel::Never,
+    },
+    Scenario {
+        name: "a request that is too late",
+        executions: 1,
+        code: Some("TIMEOUT"),
+        aside: None,
+        survives_an_emptied_store: true,
+        bodies: || vec![body("slow", "pay_invoice")],
+        cancel: Cancel::Never,
+    },
+    Scenario {
+        name: "a request cancelled while it was queued",
+        executions: 0,
+        code: Some("CANCELLED"),
+        aside: None,
+        survives_an_emptied_store: false,
+        bodies: || vec![body("pay", "pay_invoice")],
+        cancel: Cancel::Queued,
+    },
+    Scenario {
+        name: "a request cancelled while it ran",
+        executions: 1,
+        code: Some("CANCELLED"),
+        aside: None,
+        survives_an_emptied_store: false,
+        bodies: || vec![body("slow", "pay_invoice")],
+        cancel: Cancel::Running,
+    },
+];
+
+fn body(prompt: &str, action: &str) -> Value {
+    json!({
+        "request_id": "r", "correlation_id": "c", "caller": "puruto-reservations",
+        "target": "puruto-financial", "action": action, "prompt": prompt, "timeout_sec": 60
+    })
+}
+
+pub fn ids() -> (CorrelationId, RequestId) {
+    ("c".parse().unwrap(), "r".parse().unwrap())
+}
+
+fn key() -> RequestKey {
+    RequestKey {
+        target: target(),
+        request: ids().1,
+    }
+}
+
+impl Scenario {
+    /// Whether the mischief struck.
+    pub async fn play(&self, world: &World, mischief: Mischief) -> bool {
+        self.begin(world).await;
+        let mut worker = world.worker(mischief).await;
+        self.deliver_all(world, &mut worker).await;
+        world.finish().await;
+        worker.joints.struck()
+    }
+
+    /// A first worker dies at joint `first`, a second at joint `second` of what is left.
+    pub async fn play_twice(&self, world: &World, first: usize, second: usize) -> (bool, bool) {
+        self.begin(world).await;
+        let mut one = world.worker(Mischief::Die(first)).await;
+        self.deliver_all(world, &mut one).await;
+        let mut two = world.worker(Mischief::Die(second)).await;
+        self.deliver_all(world, &mut two).await;
+        world.finish().await;
+        (one.joints.struck(), two.joints.struck())
+    }
+
+    async fn begin(&self, world: &World) {
+        for body in (self.bodies)() {
+            world.publish(&body);
+        }
+        match self.cancel {
+            Cancel::Never => {}
+            Cancel::Queued => {
+                world.store.cancel(&key()).await.unwrap();
+            }
+            Cancel::Running => {
+                let (store, broker) = (world.store.clone(), world.broker.clone());
+                tokio::spawn(cancel_once_running(world.counter(), store, broker));
+            }
+        }
+    }
+
+    /// Gives `worker` each message until it has stopped or nothing is left for it.
+    async fn deliver_all(&self, world: &World, worker: &mut SimWorker) {
+        for _ in 0..(self.bodies)().len() {
+            if world.broker.pending().is_empty() {
+                return;
+            }
+            let (joints, walk) = worker.start(world.delivery().await);
+            tokio::pin!(walk);
+            tokio::select! {
+                biased;
+                _ = &mut walk => continue,
+                () = joints.stopped() => {}
+            }
+            world.bury(worker).await;
+            world.finish().await;
+            // A sleeper goes on where it was; whoever died does not.
+            joints.wake();
+            tokio::select! {
+                biased;
+                _ = &mut walk => {}
+                () = sleep(LONG_ENOUGH) => {}
+            }
+            return;
+        }
+    }
+}
+
+/// Once a handler runs, flags the request and announces it, as a caller does.
+async fn cancel_once_running(executions: impl Fn() -> usize, store: StoreTwin, broker: BrokerTwin) {
+    while executions() == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    store.cancel(&key()).await.unwrap();
+    broker.announce_cancel(key());
+}

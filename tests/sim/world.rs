@@ -1,0 +1,275 @@
+//! Workers over one broker and one store, a clock that stands still, and a handler that counts.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use puruto_fleet::{
+    broker::{Broker as _, Delivery, Headers, Pull as _, twin::BrokerTwin},
+    clock::{Chance, Clock, WallTime},
+    contract::{Lane, PurutoName, ResultError, Subjects},
+    handler::{Context, Handler},
+    pipeline::{
+        EpochWatch, InFlight, Pipeline, Ports, Served, Session, SessionWatch, Settled, Slots,
+    },
+    policy::{LivePolicies, PolicySet},
+    store::{Epoch, RequestKey, SessionId, Sessions as _, twin::StoreTwin},
+    telemetry::metrics::Metrics,
+};
+use serde_json::{Value, json};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::joints::{Joints, Mischief, SimBroker, SimClaims};
+
+/// How long results are kept after the store was emptied.
+const RESULTS_KEPT: Duration = Duration::from_secs(72 * 3600);
+
+/// How long a renewal of a session is trusted.
+const SESSION_GOOD_FOR: Duration = Duration::from_secs(12);
+
+pub struct World {
+    pub clock: Clock,
+    pub broker: BrokerTwin,
+    pub store: StoreTwin,
+    handler: Arc<Counting>,
+    epochs: EpochWatch,
+    epoch: Mutex<Option<Epoch>>,
+    chance: Chance,
+    too_early: Arc<AtomicUsize>,
+}
+
+/// Answers with the number of the execution, so that no two executions have the same result.
+struct Counting {
+    started: AtomicUsize,
+    store: StoreTwin,
+    /// Executions that began when the request was already done (S5).
+    too_late: AtomicUsize,
+}
+
+impl Handler for Counting {
+    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>> {
+        let number = self.started.fetch_add(1, Ordering::SeqCst) + 1;
+        let key = RequestKey {
+            target: context.request.target.clone(),
+            request: context.request.request_id.clone(),
+        };
+        let record = self.store.record(&key).map(|it| it.state);
+        if matches!(record, Some(puruto_fleet::store::RecordState::Done { .. })) {
+            self.too_late.fetch_add(1, Ordering::SeqCst);
+        }
+        Box::pin(async move {
+            if context.request.prompt == "slow" {
+                sleep(Duration::from_secs(3_600)).await;
+            }
+            Ok(json!({ "summary": format!("execution {number}") }))
+        })
+    }
+}
+
+/// One worker process.
+pub struct SimWorker {
+    pipeline: Pipeline<SimBroker, SimClaims>,
+    pub joints: Joints,
+    session: SessionId,
+    served: Arc<Served>,
+    slots: Slots,
+    // The session ends with its sender.
+    _sessions: watch::Sender<Option<Arc<Session>>>,
+    side_work: JoinSet<()>,
+}
+
+pub fn target() -> PurutoName {
+    "puruto-financial".parse().unwrap()
+}
+
+impl World {
+    pub fn new() -> Self {
+        let clock = Clock::manual(WallTime::from_unix_millis(1_000_000_000));
+        let store = StoreTwin::new(clock.clone());
+        Self {
+            broker: BrokerTwin::new(clock.clone()),
+            handler: Arc::new(Counting {
+                started: AtomicUsize::new(0),
+                store: store.clone(),
+                too_late: AtomicUsize::new(0),
+            }),
+            store,
+            clock,
+            epochs: EpochWatch::default(),
+            epoch: Mutex::new(None),
+            chance: Chance::seeded(7),
+            too_early: Arc::default(),
+        }
+    }
+
+    pub fn executions(&self) -> usize {
+        self.handler.started.load(Ordering::SeqCst)
+    }
+
+    /// Counts on behalf of a task of its own.
+    pub fn counter(&self) -> impl Fn() -> usize + Send + use<> {
+        let handler = Arc::clone(&self.handler);
+        move || handler.started.load(Ordering::SeqCst)
+    }
+
+    pub fn acks_before_any_result(&self) -> usize {
+        self.too_early.load(Ordering::SeqCst)
+    }
+
+    pub fn executions_after_done(&self) -> usize {
+        self.handler.too_late.load(Ordering::SeqCst)
+    }
+
+    pub fn publish(&self, body: &Value) -> u64 {
+        let subject = Subjects::default().invoke(&target(), Lane::Normal);
+        self.broker
+            .publish(&subject, Headers::new(), body.to_string())
+    }
+
+    /// A fresh worker with a live session; it learns, as a real one does, whether the store was
+    /// emptied.
+    pub async fn worker(&self, mischief: Mischief) -> SimWorker {
+        let joints = Joints::new(mischief, self.store.clone());
+        let session = SessionId::fresh(&self.chance);
+        let epoch = self.store.open(&session, "sim", &[target()]).await.unwrap();
+        self.note_epoch(epoch);
+        let live = Arc::new(Session::new(
+            session.clone(),
+            Instant::now(),
+            SESSION_GOOD_FOR,
+        ));
+        let (sender, receiver) = watch::channel(Some(Arc::clone(&live)));
+        let metrics = Metrics::new([&target()]);
+        let in_flight = InFlight::default();
+        let served = Arc::new(Served {
+            name: target(),
+            actions: None,
+            handler: Arc::clone(&self.handler) as Arc<dyn Handler>,
+            metrics: metrics.target(&target()),
+        });
+        let ports = Ports {
+            broker: SimBroker {
+                twin: self.broker.clone(),
+                joints: joints.clone(),
+                too_early: Arc::clone(&self.too_early),
+            },
+            claims: SimClaims {
+                twin: self.store.clone(),
+                joints: joints.clone(),
+            },
+            policies: LivePolicies::fixed(policies()),
+            subjects: Subjects::default(),
+            invoke_stream: "PURUTO_INVOKE".to_owned(),
+            clock: self.clock.clone(),
+            chance: self.chance.clone(),
+            worker: "sim".to_owned(),
+            in_flight: in_flight.clone(),
+            sessions: SessionWatch::new(receiver),
+            epochs: self.epochs.clone(),
+            hand_over: CancellationToken::new(),
+            metrics,
+        };
+        let mut side_work = JoinSet::new();
+        side_work.spawn(renewals(live));
+        side_work.spawn(cancels(self.broker.clone(), in_flight.clone()));
+        SimWorker {
+            pipeline: Pipeline::new(ports),
+            joints,
+            session,
+            served,
+            slots: Slots::new(1),
+            _sessions: sender,
+            side_work,
+        }
+    }
+
+    fn note_epoch(&self, epoch: Epoch) {
+        let mut known = self.epoch.lock().unwrap();
+        if known.as_ref().is_some_and(|known| *known != epoch) {
+            self.epochs
+                .emptied_until(self.clock.now().saturating_add(RESULTS_KEPT));
+        }
+        *known = Some(epoch);
+    }
+
+    /// The next delivery, once it is due.
+    pub async fn delivery(&self) -> Delivery {
+        let mut lane = self.broker.lane(&target(), Lane::Normal).await.unwrap();
+        lane.demand(1);
+        lane.next().await
+    }
+
+    /// A worker died: its session ends, and what it had not settled comes again.
+    pub async fn bury(&self, worker: &mut SimWorker) {
+        worker.side_work.abort_all();
+        tokio::time::advance(2 * SESSION_GOOD_FOR).await;
+        self.store.expire_session(&worker.session);
+        for sequence in self.broker.pending() {
+            self.broker.redeliver_now(sequence);
+        }
+    }
+
+    /// A healthy worker takes whatever is left, until nothing is.
+    pub async fn finish(&self) {
+        for _ in 0..20 {
+            if self.broker.pending().is_empty() {
+                return;
+            }
+            let worker = self.worker(Mischief::None).await;
+            worker.process(self.delivery().await).await;
+        }
+        panic!(
+            "still pending after 20 deliveries: {:?}",
+            self.broker.pending()
+        );
+    }
+}
+
+impl SimWorker {
+    pub async fn process(&self, delivery: Delivery) -> Settled {
+        self.start(delivery).1.await
+    }
+
+    /// A walk that does not borrow its worker, and the joints at which it may stop.
+    pub fn start(&self, delivery: Delivery) -> (Joints, impl Future<Output = Settled> + use<>) {
+        let slot = self
+            .slots
+            .take()
+            .expect("one walk at a time, which gives its slot back");
+        let (pipeline, served) = (self.pipeline.clone(), Arc::clone(&self.served));
+        let walk = async move { pipeline.process(delivery, served, slot).await };
+        (self.joints.clone(), walk)
+    }
+}
+
+async fn renewals(session: Arc<Session>) {
+    loop {
+        sleep(SESSION_GOOD_FOR / 3).await;
+        session.renewed(Instant::now());
+    }
+}
+
+async fn cancels(broker: BrokerTwin, in_flight: InFlight) {
+    loop {
+        in_flight.cancel(&broker.next_cancel().await);
+    }
+}
+
+/// Reservations may ask financial to pay, and nothing else.
+fn policies() -> PolicySet {
+    let workers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sim/policies");
+    let (set, findings) = PolicySet::load(&workers);
+    assert!(findings.is_empty(), "{findings:?}");
+    set
+}
