@@ -1,0 +1,147 @@
+//! Where things are. A login that stands in an address is never shown.
+
+use std::{fmt, net::SocketAddr};
+
+use reqwest::Url;
+
+use super::{
+    setting::{Raw, Setting, by_text},
+    value::MASK,
+};
+
+/// The servers of a NATS cluster. Logins that stand in an address are never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NatsUrls(Vec<Box<str>>);
+
+impl NatsUrls {
+    /// Each address, with any login that stands in it.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|url| &**url)
+    }
+}
+
+impl fmt::Display for NatsUrls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&without_logins(&self.0.join(",")))
+    }
+}
+
+impl fmt::Debug for NatsUrls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Setting for NatsUrls {
+    const KIND: &'static str = "addresses";
+
+    fn allowed() -> String {
+        "nats://host:port, tls://, ws:// or wss://, several joined by commas".to_owned()
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        let text = raw.text()?;
+        let url = |one: &str| {
+            // `host:port` alone is how people write it.
+            let whole = match one.trim() {
+                one if one.contains("://") => one.to_owned(),
+                one => format!("nats://{one}"),
+            };
+            check_url(&whole, &["nats", "tls", "ws", "wss"]).map(|()| whole.into())
+        };
+        text.split(',').map(url).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn shown(text: &str) -> String {
+        without_logins(text)
+    }
+}
+
+/// Where the store is. A login that stands in it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RedisUrl(Box<str>);
+
+impl RedisUrl {
+    /// The address, with any login that stands in it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&without_logins(&self.0))
+    }
+}
+
+impl fmt::Debug for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Setting for RedisUrl {
+    const KIND: &'static str = "address";
+
+    fn allowed() -> String {
+        "redis://host:port/database or rediss:// for TLS".to_owned()
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        let text = raw.text()?;
+        check_url(text, &["redis", "rediss"]).map(|()| Self(text.into()))
+    }
+
+    fn shown(text: &str) -> String {
+        without_logins(text)
+    }
+}
+
+fn check_url(text: &str, schemes: &[&str]) -> Result<(), String> {
+    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    if !schemes.contains(&url.scheme()) {
+        return Err(format!("{:?} is another protocol", url.scheme()));
+    }
+    match url.host_str() {
+        None | Some("") => Err("the host is missing".to_owned()),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The same addresses with whatever stands before an `@` masked: a user name alone may be a token,
+/// and a password may hold a comma.
+fn without_logins(text: &str) -> String {
+    let masked = |part: &str| match part.rsplit_once('@') {
+        Some((_, place)) => format!("{MASK}@{place}"),
+        None => part.to_owned(),
+    };
+    text.split("://")
+        .map(masked)
+        .collect::<Vec<_>>()
+        .join("://")
+}
+
+/// Where something is served, if at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// Nowhere.
+    Off,
+    /// There; port 0 takes a free one.
+    At(SocketAddr),
+}
+
+impl Setting for Offered {
+    const KIND: &'static str = "address";
+
+    fn allowed() -> String {
+        "address:port, such as 0.0.0.0:9464, or off".to_owned()
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        match raw.text()? {
+            "off" => Ok(Self::Off),
+            _ => by_text(raw).map(Self::At),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What can be configured, one file a section.
+
+mod client;
+mod log;
+mod nats;
+mod redis;
+mod worker;
+
+pub use self::{
+    client::ClientConfig, log::LogConfig, nats::NatsConfig, redis::RedisConfig,
+    worker::WorkerConfig,
+};
+use super::{Key, Mistakes, layers::Layers};
+
+/// The keys of every section.
+pub(super) const KEYS: [&[Key]; 5] = [
+    NatsConfig::KEYS,
+    RedisConfig::KEYS,
+    WorkerConfig::KEYS,
+    LogConfig::KEYS,
+    ClientConfig::KEYS,
+];
+
+/// Everything that can be configured.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The broker.
+    pub nats: NatsConfig,
+    /// The lease store.
+    pub redis: RedisConfig,
+    /// A worker process.
+    pub worker: WorkerConfig,
+    /// What is logged.
+    pub log: LogConfig,
+    /// A caller.
+    pub client: ClientConfig,
+}
+
+impl Config {
+    /// Reads every section from `layers`.
+    pub(super) fn read(layers: &Layers, mistakes: &mut Mistakes) -> Self {
+        Self {
+            nats: NatsConfig::read(layers, mistakes),
+            redis: RedisConfig::read(layers, mistakes),
+            worker: WorkerConfig::read(layers, mistakes),
+            log: LogConfig::read(layers, mistakes),
+            client: ClientConfig::read(layers, mistakes),
+        }
+    }
+}
