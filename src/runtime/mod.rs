@@ -1,7 +1,7 @@
 //! One resilient model call.
 //!
-//! [`AgentRuntime::call`] is the seam: a [`ModelCall`] goes in, a [`ModelAnswer`] that holds the
-//! output contract comes out, or a [`CallFailed`] that says why none could be had in time. Never:
+//! `AgentRuntime::call` is the seam: a `ModelCall` goes in, a `ModelAnswer` that holds the
+//! output contract comes out, or a `CallFailed` that says why none could be had in time. Never:
 //! NATS or Redis; each part is usable alone.
 
 mod answer;
