@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use redis::{
-    AsyncConnectionConfig, Client, Pipeline,
+    AsyncConnectionConfig, Client,
     aio::MultiplexedConnection,
     io::tcp::{TcpSettings, socket2::TcpKeepalive},
 };
 use tokio::time::timeout;
 
-use super::{super::StoreFault, fault, options::RedisOptions, scripts};
+use super::{super::StoreFault, fault, link, options::RedisOptions, scripts};
 
 /// How long bytes may stay unacknowledged before the system gives the connection up; without it a
 /// vanished server is noticed after many minutes.
@@ -73,15 +74,16 @@ impl Dialer {
     }
 
     async fn connect_and_load(&self) -> redis::RedisResult<MultiplexedConnection> {
-        let mut connection = self
+        let connection = self
             .client
             .get_multiplexed_async_connection_with_config(&self.config)
             .await?;
-        let mut loads = Pipeline::with_capacity(scripts::ALL.len());
-        for script in scripts::ALL {
-            loads.cmd("SCRIPT").arg("LOAD").arg(script.source);
-        }
-        loads.exec_async(&mut connection).await?;
+        // Each a command of its own: in a pipeline, an error loses its code.
+        let loads = scripts::ALL.iter().map(|script| {
+            let mut connection = connection.clone();
+            async move { link::load(&mut connection, script).await }
+        });
+        try_join_all(loads).await?;
         Ok(connection)
     }
 }

@@ -180,7 +180,11 @@ impl Shared {
             let (fault, remedy) = fault::classify(&error, operation, &self.dialer.address);
             match (remedy, script) {
                 (Remedy::Report, _) | (Remedy::LoadScript, None) => return Err(fault),
-                (Remedy::LoadScript, Some(script)) => load(&mut connection, script).await,
+                (Remedy::LoadScript, Some(script)) => {
+                    if let Err(error) = load(&mut connection, script).await {
+                        tracing::warn!(script = script.name, %error, "script not loaded");
+                    }
+                }
                 (Remedy::Replace, _) => {
                     self.give_up(since, fault.clone());
                     return Err(fault);
@@ -251,13 +255,14 @@ async fn answer_of(
     }
 }
 
-/// Loads a script that the server has forgotten. Should that fail, so does the call that follows.
-async fn load(connection: &mut MultiplexedConnection, script: &Script) {
+/// Makes a script known to the server.
+pub(super) async fn load(
+    connection: &mut MultiplexedConnection,
+    script: &Script,
+) -> Result<(), RedisError> {
     let mut command = redis::cmd("SCRIPT");
     command.arg("LOAD").arg(script.source);
-    if let Err(error) = answer_of(connection, &command).await {
-        tracing::warn!(script = script.name, %error, "script not loaded");
-    }
+    answer_of(connection, &command).await.map(drop)
 }
 
 /// Makes a new connection whenever the last one was given up.

@@ -3,6 +3,7 @@
 mod cancel;
 mod claims;
 mod commits;
+mod redis_alone;
 mod sessions;
 mod world;
 

@@ -1,0 +1,4 @@
+//! What only a real server shows: how its data looks, and what becomes of calls when it fails.
+
+mod data;
+mod failures;
