@@ -1,3 +1,32 @@
-//! What a caller uses.
+//! What a caller uses: invoke, await the result, watch, ask, cancel.
 //!
-//! Never: the pipeline; a caller sees subjects and results only.
+//! A caller sees subjects, results and records only. Its result finds it whether it subscribes
+//! before, while or after it is published: what arrives on a subscription is taken at once, and
+//! the stream is read before anything is given up.
+//! Never: the pipeline, or a claim.
+
+mod caller;
+mod cancel;
+mod fault;
+mod invocation;
+mod pending;
+mod port;
+mod reading;
+mod status;
+mod watch;
+
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    caller::{Client, Invoked, Patience, Settings},
+    cancel::Cancelled,
+    fault::ClientFault,
+    invocation::Invocation,
+    pending::Pending,
+    port::{Arrival, Arrivals, Exchange, SequencedResult},
+    status::{Standing, Status},
+    watch::Watch,
+};

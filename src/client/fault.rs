@@ -1,0 +1,57 @@
+//! Why a caller gets no answer at all: what a result cannot say.
+
+use crate::{
+    broker::BrokerFault,
+    contract::{PROMPT_BYTES_MAX, PurutoName, RequestId},
+    store::StoreFault,
+};
+
+/// Why a caller gets no answer at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClientFault {
+    /// The prompt is longer than the contract allows; nothing was published.
+    #[error("the prompt has {bytes} bytes; at most {PROMPT_BYTES_MAX} are allowed, shorten it")]
+    PromptTooLong {
+        /// Of UTF-8.
+        bytes: usize,
+    },
+    /// The broker did not do what was asked.
+    #[error(transparent)]
+    Broker(#[from] BrokerFault),
+    /// The store did not answer.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    /// What stands at a result's place is no result.
+    #[error("what stands under {subject} is no result: {reason}")]
+    Unreadable {
+        /// Where.
+        subject: String,
+        /// Why.
+        reason: String,
+    },
+    /// No record names the target of a request.
+    #[error(
+        "no worker has seen request {request} yet, so its target is not known: \
+         name the target to cancel it all the same"
+    )]
+    TargetUnknown {
+        /// The request.
+        request: RequestId,
+    },
+    /// Several targets have a request of this id.
+    #[error(
+        "{request} is a request of {}: name the target that is meant",
+        listed(targets)
+    )]
+    Ambiguous {
+        /// The id.
+        request: RequestId,
+        /// Whose requests have it.
+        targets: Vec<PurutoName>,
+    },
+}
+
+fn listed(targets: &[PurutoName]) -> String {
+    let names: Vec<_> = targets.iter().map(PurutoName::as_str).collect();
+    names.join(" and of ")
+}

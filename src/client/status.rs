@@ -1,0 +1,198 @@
+//! Where a request stands, by its record and by the stream of results.
+
+use std::time::Duration;
+
+use super::{Client, ClientFault, Exchange, reading::read};
+use crate::{
+    contract::{CorrelationId, Header, InvocationResult, PurutoName, RequestId},
+    store::{Record, RecordState, Records, RequestKey, SessionId},
+};
+
+/// How many results of one id, in different chains, are looked at.
+const CHAINS_MAX: usize = 64;
+
+/// Where a request stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// Flagged for cancel before any worker claimed it.
+    Flagged,
+    /// A worker runs it, or died with it.
+    Claimed {
+        /// The worker's session.
+        owner: SessionId,
+        /// Whether that session lives; when it does not, another worker takes over.
+        owner_alive: bool,
+        /// Whether it is flagged for cancel.
+        cancelled: bool,
+    },
+    /// Given back by a worker, not claimed since.
+    Released,
+    /// It has its result; `None` when that is no longer kept.
+    Done(Option<InvocationResult>),
+}
+
+/// What is known of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// Who is asked, where that is known.
+    pub target: Option<PurutoName>,
+    /// The chain to which it belongs, where that is known.
+    pub correlation: Option<CorrelationId>,
+    /// How often it was executed, where that is known.
+    pub attempts: Option<u32>,
+    /// How long since the first claim; until the commit when it is done.
+    pub age: Option<Duration>,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+impl<E: Exchange, R: Records> Client<E, R> {
+    /// What is known of the requests with this id, one for each target that has one. None: no
+    /// worker has claimed it yet, or it was never published, or all of it is forgotten.
+    ///
+    /// # Errors
+    /// Broker or store did not answer, or what stands at a result's place is no result.
+    pub async fn status(
+        &self,
+        request: &RequestId,
+        target: Option<&PurutoName>,
+    ) -> Result<Vec<Status>, ClientFault> {
+        let mut found = Vec::new();
+        for (key, record) in self.records_of(request, target).await? {
+            found.push(self.status_by(key, record).await?);
+        }
+        if found.is_empty() {
+            // The record may be gone while the result is still kept.
+            found = self.results_of(request, target).await?;
+        }
+        Ok(found)
+    }
+
+    /// The result of a request with this id, when there is one.
+    ///
+    /// # Errors
+    /// Broker or store did not answer, what stands at the result's place is no result, or several
+    /// targets have such a request.
+    pub async fn result(
+        &self,
+        request: &RequestId,
+        target: Option<&PurutoName>,
+    ) -> Result<Option<InvocationResult>, ClientFault> {
+        let mut found = self.status(request, target).await?;
+        if found.len() > 1 {
+            let targets = found.into_iter().filter_map(|it| it.target).collect();
+            let request = request.clone();
+            return Err(ClientFault::Ambiguous { request, targets });
+        }
+        Ok(found.pop().and_then(|it| match it.standing {
+            Standing::Done(result) => result,
+            Standing::Flagged | Standing::Claimed { .. } | Standing::Released => None,
+        }))
+    }
+
+    /// The records of the requests with this id.
+    pub(super) async fn records_of(
+        &self,
+        request: &RequestId,
+        target: Option<&PurutoName>,
+    ) -> Result<Vec<(RequestKey, Record)>, ClientFault> {
+        let targets = match target {
+            Some(target) => vec![target.clone()],
+            None => self.records.targets().await?,
+        };
+        let key = |target| RequestKey {
+            target,
+            request: request.clone(),
+        };
+        let keys: Vec<_> = targets.into_iter().map(key).collect();
+        let records = self.records.read(&keys).await?;
+        let both = keys.into_iter().zip(records);
+        Ok(both
+            .filter_map(|(key, record)| Some((key, record?)))
+            .collect())
+    }
+
+    async fn status_by(&self, key: RequestKey, record: Record) -> Result<Status, ClientFault> {
+        let Record {
+            state,
+            correlation,
+            attempts,
+            age,
+            ..
+        } = record;
+        let standing = match state {
+            RecordState::Flagged => Standing::Flagged,
+            RecordState::Held {
+                owner,
+                owner_alive,
+                cancelled,
+            } => Standing::Claimed {
+                owner,
+                owner_alive,
+                cancelled,
+            },
+            RecordState::Released => Standing::Released,
+            RecordState::Done {
+                result: Some(bytes),
+            } => Standing::Done(Some(read("the record", &bytes)?)),
+            RecordState::Done { result: None } => {
+                Standing::Done(self.published(correlation.as_ref(), &key.request).await?)
+            }
+        };
+        Ok(Status {
+            target: Some(key.target),
+            correlation,
+            attempts: Some(attempts),
+            age: Some(age),
+            standing,
+        })
+    }
+
+    /// The result that stands in the stream for a record that is a tombstone.
+    async fn published(
+        &self,
+        correlation: Option<&CorrelationId>,
+        request: &RequestId,
+    ) -> Result<Option<InvocationResult>, ClientFault> {
+        let Some(correlation) = correlation else {
+            return Ok(None);
+        };
+        let place = self.settings.subjects.result(correlation, request);
+        match self.exchange.read_result(&place).await? {
+            Some(stored) => read(&place, &stored.body).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The results with this id that are in the stream, whatever their chain.
+    async fn results_of(
+        &self,
+        request: &RequestId,
+        target: Option<&PurutoName>,
+    ) -> Result<Vec<Status>, ClientFault> {
+        let subjects = self.settings.subjects.result_in_any_chain(request);
+        let (mut found, mut after) = (Vec::new(), 0);
+        for _ in 0..CHAINS_MAX {
+            let Some(next) = self.exchange.next_result(&subjects, after).await? else {
+                break;
+            };
+            after = next.sequence;
+            let message = next.message;
+            let named = message.headers.get(Header::Target);
+            let named: Option<PurutoName> = named.and_then(|it| it.parse().ok());
+            if target.is_some() && named.as_ref() != target {
+                continue;
+            }
+            let result = read(&message.subject, &message.body)?;
+            let attempts = message.headers.get(Header::Attempt);
+            found.push(Status {
+                target: named,
+                correlation: Some(result.correlation_id.clone()),
+                attempts: attempts.and_then(|it| it.parse().ok()),
+                age: Some(result.duration),
+                standing: Standing::Done(Some(result)),
+            });
+        }
+        Ok(found)
+    }
+}
