@@ -76,6 +76,10 @@ pub(super) async fn a_cancel_outlives_its_owner(world: &impl World) {
 
     let (nonce, claimed) = heir.take(&key).await;
     assert!(claimed.cancelled);
+    let told = Renewal::Renewed {
+        cancelled: vec![key.clone()],
+    };
+    assert_eq!(heir.store.renew(&heir.session).await, Ok(told));
     heir.store.release(&key, nonce).await.expect("released");
     assert!(heir.take(&key).await.1.cancelled);
 }

@@ -4,6 +4,7 @@ mod cancel;
 mod claims;
 mod commits;
 mod redis_alone;
+mod same_story;
 mod sessions;
 mod world;
 

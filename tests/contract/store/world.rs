@@ -121,10 +121,13 @@ impl World for RedisWorld {
     async fn expire(&self, session: &SessionId) {
         let pattern = format!("*:session:{session}");
         let keys: Vec<String> = self.command(&["KEYS", &pattern]).await;
-        let mut words = vec!["DEL"];
-        words.extend(keys.iter().map(String::as_str));
-        let deleted: usize = self.command(&words).await;
-        assert_eq!(deleted, 16, "one key in each partition");
+        assert!(
+            [0, 16].contains(&keys.len()),
+            "one in each partition: {keys:?}"
+        );
+        for key in &keys {
+            self.command::<()>(&["DEL", key]).await;
+        }
     }
 
     async fn empty(&self) {
