@@ -3,14 +3,21 @@
 //! Never: policy. A port moves bytes, reports faults, and waits no longer than its bound.
 
 mod ack_subject;
+mod drift;
 mod names;
+/// The real broker: JetStream.
+pub mod nats;
+/// Streams and consumers as data.
+pub mod topology;
 /// The twin of the simulation and the contract suite.
 pub mod twin;
 mod types;
+mod version;
 
 use std::{future::Future, time::Duration};
 
 pub use self::{
+    drift::Drift,
     names::{ConsumerName, StreamName},
     types::{
         AckFault, BrokerFault, Delivery, Headers, PublishAck, Publishing, ResultMessage,

@@ -1,0 +1,230 @@
+//! A caller's side of the broker: publish a request, get its result, announce a cancel.
+
+use std::sync::Arc;
+
+use async_nats::Subscriber;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use serde_json::Value;
+use tokio::{sync::watch, time::timeout};
+
+use super::{
+    api::{self, ApiFault, CALL_BOUND, code},
+    cancels,
+    link::{Link, Wire},
+    options::NatsOptions,
+    publish::publish,
+    results::{self, check_subject},
+    unanswered::Unanswered,
+    wire,
+};
+use crate::{
+    broker::{
+        BrokerFault, Headers, PublishAck, StoredResult,
+        names::{ConsumerName, StreamName},
+    },
+    contract::{CorrelationId, Lane, PurutoName, RequestId, Subjects},
+    store::RequestKey,
+};
+
+const PUBLISH: &str = "publish request";
+
+/// A caller's one connection.
+#[derive(Debug)]
+pub struct NatsClient {
+    link: Link,
+    subjects: Subjects,
+    requests: StreamName,
+    results: StreamName,
+}
+
+impl NatsClient {
+    /// Connects.
+    ///
+    /// # Errors
+    /// [`BrokerFault::Unreachable`].
+    pub async fn connect(options: NatsOptions) -> Result<Self, BrokerFault> {
+        let options = Arc::new(options);
+        Ok(Self {
+            link: Link::open(&options, "client").await?,
+            requests: StreamName::invoke(&options.subjects),
+            results: StreamName::results(&options.subjects),
+            subjects: options.subjects.clone(),
+        })
+    }
+
+    /// Publishes a request and waits until it is stored.
+    ///
+    /// # Errors
+    /// Refused when the target's backlog is full or no worker has ever made the stream; after a
+    /// time-out it may be stored: publishing it again under the same message id does no harm.
+    pub async fn publish_request(
+        &self,
+        subject: &str,
+        headers: &Headers,
+        body: Bytes,
+    ) -> Result<PublishAck, BrokerFault> {
+        check_subject(subject, PUBLISH)?;
+        let headers = (!headers.is_empty()).then(|| wire::to_wire(headers.iter()));
+        let published = publish(&self.link, subject, headers, body).await;
+        published.map_err(|fault| self.explain(subject, fault))
+    }
+
+    fn explain(&self, subject: &str, fault: ApiFault) -> BrokerFault {
+        let refused = |reason: String, code| BrokerFault::Refused {
+            operation: PUBLISH,
+            reason,
+            code,
+        };
+        match fault {
+            ApiFault::Refused(error) if error.code == code::STORE_FAILED => refused(
+                format!("the backlog of {subject} is full: {}", error.description),
+                Some(error.code),
+            ),
+            ApiFault::Unanswered(Unanswered::NoResponders) => refused(
+                format!(
+                    "there is no stream {}: has a worker with this prefix ever run?",
+                    self.requests.as_str()
+                ),
+                None,
+            ),
+            fault => fault.into_fault(PUBLISH),
+        }
+    }
+
+    /// Whether any worker ever served the target.
+    ///
+    /// # Errors
+    /// The broker did not answer in time, or there is no stream of requests at all.
+    pub async fn target_exists(&self, target: &PurutoName) -> Result<bool, BrokerFault> {
+        let consumer = ConsumerName::of(target, Lane::Normal);
+        let call = format!(
+            "CONSUMER.INFO.{}.{}",
+            self.requests.as_str(),
+            consumer.as_str()
+        );
+        match api::call(&self.link, &call, &Value::Null).await {
+            Ok(_) => Ok(true),
+            Err(fault) if fault.code() == Some(code::CONSUMER_NOT_FOUND) => Ok(false),
+            Err(fault) => Err(fault.into_fault("look up target")),
+        }
+    }
+
+    /// Hears the results of a chain as they are published, from now on.
+    ///
+    /// # Errors
+    /// There is no connection.
+    pub async fn results(
+        &self,
+        correlation: &CorrelationId,
+    ) -> Result<ResultSubscription, BrokerFault> {
+        self.subscribe(self.subjects.results_of(correlation)).await
+    }
+
+    /// Hears every result as it is published, from now on.
+    ///
+    /// # Errors
+    /// There is no connection.
+    pub async fn all_results(&self) -> Result<ResultSubscription, BrokerFault> {
+        self.subscribe(self.subjects.results_all()).await
+    }
+
+    async fn subscribe(&self, pattern: String) -> Result<ResultSubscription, BrokerFault> {
+        let mut lives = self.link.lives();
+        let wire = Arc::clone(&lives.borrow_and_update());
+        let unreachable = |reason: String| BrokerFault::Unreachable {
+            address: self.link.options().address(),
+            reason,
+        };
+        let messages = wire.client.subscribe(pattern.clone()).await;
+        let messages = messages.map_err(|error| unreachable(error.to_string()))?;
+        // Once the server has answered, nothing that is published later is missed.
+        let flushed = timeout(CALL_BOUND, wire.client.flush()).await;
+        match flushed {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(unreachable(error.to_string())),
+            Err(_) => {
+                return Err(BrokerFault::TimedOut {
+                    operation: "subscribe results",
+                    after: CALL_BOUND,
+                });
+            }
+        }
+        Ok(ResultSubscription {
+            pattern,
+            lives,
+            messages,
+        })
+    }
+
+    /// What stands under a result subject.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    pub async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
+        results::read_result(&self.link, &self.results, subject).await
+    }
+
+    /// The result of a request in whatever chain it belongs to, and its subject.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    pub async fn find_result(
+        &self,
+        request: &RequestId,
+    ) -> Result<Option<(String, StoredResult)>, BrokerFault> {
+        let pattern = self.subjects.result_in_any_chain(request);
+        results::last_result(&self.link, &self.results, &pattern).await
+    }
+
+    /// Every stored result of a chain with its subject, oldest first.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    pub async fn stored_results(
+        &self,
+        correlation: &CorrelationId,
+    ) -> Result<Vec<(String, StoredResult)>, BrokerFault> {
+        let pattern = self.subjects.results_of(correlation);
+        results::replay(&self.link, &self.results, &pattern).await
+    }
+
+    /// Tells the workers that a request is to be cancelled; best effort.
+    ///
+    /// # Errors
+    /// There is no connection.
+    pub async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
+        cancels::announce(&self.link, request).await
+    }
+}
+
+/// Results as they are published. What is published while the connection is broken is missed; it
+/// stands in the stream.
+#[derive(Debug)]
+pub struct ResultSubscription {
+    pattern: String,
+    lives: watch::Receiver<Arc<Wire>>,
+    messages: Subscriber,
+}
+
+impl ResultSubscription {
+    /// The next result and its subject; `None` when the connection may have missed some: read them
+    /// from the stream and go on. Safe to drop and call again.
+    pub async fn next(&mut self) -> Option<(String, StoredResult)> {
+        tokio::select! {
+            biased;
+            message = self.messages.next() => match message {
+                Some(message) => {
+                    return Some((message.subject.to_string(), wire::stored_result(&message)));
+                }
+                None => self.lives.changed().await.ok(),
+            },
+            changed = self.lives.changed() => changed.ok(),
+        };
+        let wire = Arc::clone(&self.lives.borrow_and_update());
+        if let Ok(messages) = wire.client.subscribe(self.pattern.clone()).await {
+            self.messages = messages;
+        }
+        None
+    }
+}

@@ -1,0 +1,96 @@
+//! What happens to a connection, told once: as a log line, and to whoever counts.
+
+use std::{fmt, sync::Arc};
+
+use async_nats::{Event, ServerError};
+
+/// Something that happened to a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// It broke; it is being made anew.
+    Disconnected,
+    /// It was made anew.
+    Reconnected,
+    /// Its task had died, and another was started in its place.
+    Rebuilt,
+    /// A subscription was full and lost messages.
+    SlowConsumer,
+    /// The server refused a subject for want of a permission.
+    PermissionDenied(String),
+    /// The server is about to stop.
+    LameDuck,
+    /// The server or the client library reported an error.
+    Error(String),
+    /// Nothing came from a pull although something had to, so it was begun anew.
+    PullStalled,
+}
+
+/// Is told each [`Incident`] and which connection it happened to.
+#[derive(Clone)]
+pub struct Observer(Arc<Tell>);
+
+type Tell = dyn Fn(&'static str, &Incident) + Send + Sync;
+
+impl Default for Observer {
+    /// One that counts nothing.
+    fn default() -> Self {
+        Self::new(|_, _| {})
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}
+
+impl Observer {
+    /// An observer that calls `tell` with a connection's use and what happened. It must not wait.
+    pub fn new(tell: impl Fn(&'static str, &Incident) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    /// Logs and tells.
+    pub(super) fn happened(&self, connection: &'static str, incident: &Incident) {
+        match incident {
+            Incident::Reconnected => tracing::info!(connection, "nats reconnected"),
+            Incident::Disconnected => tracing::warn!(connection, "nats disconnected"),
+            Incident::Rebuilt => tracing::warn!(connection, "nats connection had died: rebuilt"),
+            Incident::SlowConsumer => tracing::error!(connection, "nats subscription overflowed"),
+            Incident::PermissionDenied(words) => {
+                tracing::error!(connection, error = %words, "nats permission denied");
+            }
+            Incident::LameDuck => tracing::info!(connection, "nats server is about to stop"),
+            Incident::Error(words) => tracing::warn!(connection, error = %words, "nats error"),
+            Incident::PullStalled => tracing::warn!(connection, "nats pull was silent: begun anew"),
+        }
+        (self.0)(connection, incident);
+    }
+}
+
+impl Incident {
+    /// What an event of the client library means; `None` for those that we cause ourselves.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        match event {
+            Event::Connected => Some(Self::Reconnected),
+            Event::Disconnected => Some(Self::Disconnected),
+            Event::LameDuckMode => Some(Self::LameDuck),
+            Event::SlowConsumer(_) => Some(Self::SlowConsumer),
+            Event::ServerError(error) => Some(Self::of_server_error(error)),
+            Event::ClientError(error) => Some(Self::Error(error.to_string())),
+            Event::Draining | Event::Closed => None,
+        }
+    }
+
+    fn of_server_error(error: &ServerError) -> Self {
+        match error {
+            ServerError::Other(words) if words.starts_with("Permissions Violation") => {
+                Self::PermissionDenied(words.clone())
+            }
+            ServerError::SlowConsumer(_) => Self::SlowConsumer,
+            ServerError::AuthorizationViolation | ServerError::Other(_) => {
+                Self::Error(error.to_string())
+            }
+        }
+    }
+}

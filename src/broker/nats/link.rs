@@ -1,0 +1,341 @@
+//! One supervised connection: its events, its replies, and a new one when it dies.
+//!
+//! The client library reconnects by itself, but its connection task can panic on what a server
+//! sends (a stored header with a lone carriage return does it); from then on every call on that
+//! client says that its channel is closed. A link notices, connects anew, and nobody who holds it
+//! needs to know. It is its own request multiplexer, because replies have to be told apart from
+//! "no responders" and must not leave an entry behind when they are lost.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_nats::{Client, Event, HeaderMap, Message, Subject, Subscriber};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    super::BrokerFault, incident::Incident, options::NatsOptions, unanswered::Unanswered,
+    waiting::Waiting,
+};
+
+/// Events that may wait for the link's task.
+const EVENTS_MAX: usize = 128;
+
+/// How long a link waits before it connects anew after the connection died; doubled each time it
+/// died young.
+const REBUILD_DELAY: Duration = Duration::from_millis(20);
+const REBUILD_DELAY_MAX: Duration = Duration::from_secs(2);
+
+/// A connection that lived this long did not die young.
+const GROWN_UP: Duration = Duration::from_secs(60);
+
+/// A connection as it is now. A new life begins with each reconnect and each rebuild.
+#[derive(Debug)]
+pub(super) struct Wire {
+    pub(super) client: Client,
+    pub(super) life: u64,
+}
+
+/// A supervised connection.
+pub(super) struct Link {
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+struct Shared {
+    options: Arc<NatsOptions>,
+    usage: &'static str,
+    inbox: Box<str>,
+    waiting: Waiting,
+    wire: watch::Sender<Arc<Wire>>,
+    /// The last refusal for want of a permission: the server tells it apart from the call.
+    denied: Mutex<Option<(Instant, String)>>,
+}
+
+/// What a client connection needs to be watched by.
+struct Watched {
+    client: Client,
+    events: mpsc::Receiver<Event>,
+    replies: Subscriber,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Link({})", self.shared.usage)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Link {
+    /// Connects for one use.
+    pub(super) async fn open(
+        options: &Arc<NatsOptions>,
+        usage: &'static str,
+    ) -> Result<Self, BrokerFault> {
+        let inbox = options.new_inbox().into_boxed_str();
+        let first = Watched::connect(options, usage, &inbox).await?;
+        let wire = Wire {
+            client: first.client.clone(),
+            life: 0,
+        };
+        let shared = Arc::new(Shared {
+            options: Arc::clone(options),
+            usage,
+            inbox,
+            waiting: Waiting::default(),
+            wire: watch::Sender::new(Arc::new(wire)),
+            denied: Mutex::new(None),
+        });
+        let task = tokio::spawn(supervise(Arc::clone(&shared), first));
+        Ok(Self { shared, task })
+    }
+
+    /// The connection as it is now.
+    pub(super) fn wire(&self) -> Arc<Wire> {
+        Arc::clone(&self.shared.wire.borrow())
+    }
+
+    /// Tells when a new life has begun.
+    pub(super) fn lives(&self) -> watch::Receiver<Arc<Wire>> {
+        self.shared.wire.subscribe()
+    }
+
+    /// What the process's connections are like.
+    pub(super) fn options(&self) -> &NatsOptions {
+        &self.shared.options
+    }
+
+    /// A subject for a subscription of one's own.
+    pub(super) fn new_inbox(&self) -> String {
+        self.shared.options.new_inbox()
+    }
+
+    /// Logs and tells what happened.
+    pub(super) fn happened(&self, incident: &Incident) {
+        let shared = &self.shared;
+        shared.options.observer.happened(shared.usage, incident);
+    }
+
+    /// Sends a message and does not wait for anything but room.
+    pub(super) async fn publish(
+        &self,
+        subject: &str,
+        headers: Option<HeaderMap>,
+        body: Bytes,
+        bound: Duration,
+    ) -> Result<(), Unanswered> {
+        let sending = self.send(subject.into(), None, headers, body);
+        timeout(bound, sending)
+            .await
+            .unwrap_or(Err(Unanswered::TimedOut { after: bound }))
+    }
+
+    /// Sends a message and waits for its reply, no longer than `bound`.
+    pub(super) async fn request(
+        &self,
+        subject: &str,
+        headers: Option<HeaderMap>,
+        body: Bytes,
+        bound: Duration,
+    ) -> Result<Message, Unanswered> {
+        let began = Instant::now();
+        let mut ticket = self.shared.waiting.ticket();
+        let reply = Subject::from(format!("{}.{}", self.shared.inbox, ticket.number()));
+        let exchange = async {
+            self.send(subject.into(), Some(reply), headers, body)
+                .await?;
+            Ok(ticket.reply().await)
+        };
+        match timeout(bound, exchange).await {
+            Ok(Ok(message)) if message.status == Some(async_nats::StatusCode::NO_RESPONDERS) => {
+                Err(Unanswered::NoResponders)
+            }
+            Ok(answered) => answered,
+            Err(_) => Err(self.silence(began, bound)),
+        }
+    }
+
+    async fn send(
+        &self,
+        subject: Subject,
+        reply: Option<Subject>,
+        headers: Option<HeaderMap>,
+        body: Bytes,
+    ) -> Result<(), Unanswered> {
+        let mut lives = self.lives();
+        loop {
+            let wire = Arc::clone(&lives.borrow_and_update());
+            let limit = wire.client.max_payload();
+            let bytes = body.len() + headers.as_ref().map_or(0, super::wire::header_bytes);
+            if bytes > limit {
+                return Err(Unanswered::TooLarge { bytes, limit });
+            }
+            let sent = send_on(&wire.client, &subject, &reply, &headers, &body).await;
+            match sent.map_err(|error| error.kind()) {
+                Ok(()) => return Ok(()),
+                Err(async_nats::client::PublishErrorKind::Send) => {
+                    // The connection has died; the supervisor is connecting anew.
+                    if lives.changed().await.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                }
+                Err(async_nats::client::PublishErrorKind::MaxPayloadExceeded) => {
+                    return Err(Unanswered::TooLarge { bytes, limit });
+                }
+                Err(async_nats::client::PublishErrorKind::InvalidSubject) => {
+                    return Err(Unanswered::BadSubject);
+                }
+            }
+        }
+    }
+
+    /// Why a call that began then has had no answer.
+    fn silence(&self, began: Instant, bound: Duration) -> Unanswered {
+        let denied = self.shared.denied.lock();
+        let denied = denied.unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((at, words)) = denied
+            && at >= began
+        {
+            return Unanswered::Denied(words);
+        }
+        let state = self.wire().client.connection_state();
+        if state == async_nats::connection::State::Connected {
+            return Unanswered::TimedOut { after: bound };
+        }
+        Unanswered::Unreachable {
+            address: self.options().address(),
+            reason: "the connection is broken and is being made anew".into(),
+        }
+    }
+}
+
+async fn send_on(
+    client: &Client,
+    subject: &Subject,
+    reply: &Option<Subject>,
+    headers: &Option<HeaderMap>,
+    body: &Bytes,
+) -> Result<(), async_nats::PublishError> {
+    let (subject, body) = (subject.clone(), body.clone());
+    match (reply.clone(), headers.clone()) {
+        (None, None) => client.publish(subject, body).await,
+        (None, Some(headers)) => client.publish_with_headers(subject, headers, body).await,
+        (Some(reply), None) => client.publish_with_reply(subject, reply, body).await,
+        (Some(reply), Some(headers)) => {
+            client
+                .publish_with_reply_and_headers(subject, reply, headers, body)
+                .await
+        }
+    }
+}
+
+impl Watched {
+    /// The replies' subscription is the first thing on a connection: no call can overtake it.
+    async fn connect(
+        options: &NatsOptions,
+        usage: &'static str,
+        inbox: &str,
+    ) -> Result<Self, BrokerFault> {
+        let (sender, events) = mpsc::channel(EVENTS_MAX);
+        let client = options.connect(usage, sender).await?;
+        let replies = client.subscribe(format!("{inbox}.*")).await;
+        let replies = replies.map_err(|error| BrokerFault::Unreachable {
+            address: options.address(),
+            reason: error.to_string(),
+        })?;
+        Ok(Self {
+            client,
+            events,
+            replies,
+        })
+    }
+
+    /// Serves a connection until it has died.
+    async fn serve(mut self, shared: &Shared) {
+        // The first "connected" is the one that `connect` waited for.
+        let mut connected = false;
+        loop {
+            tokio::select! {
+                reply = self.replies.next() => match reply {
+                    Some(reply) => shared.waiting.answer(reply),
+                    None => return,
+                },
+                event = self.events.recv() => match event {
+                    Some(Event::Connected) if !connected => connected = true,
+                    Some(event) => shared.heard(&event, &self.client).await,
+                    None => return,
+                },
+            }
+        }
+    }
+}
+
+impl Shared {
+    async fn heard(&self, event: &Event, client: &Client) {
+        let Some(incident) = Incident::of(event) else {
+            return;
+        };
+        self.options.observer.happened(self.usage, &incident);
+        match incident {
+            Incident::Reconnected => self.begin_life(client.clone()),
+            Incident::PermissionDenied(words) => {
+                let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+                *denied = Some((Instant::now(), words));
+            }
+            // Fails only on a connection that has died, which is noticed anyway.
+            Incident::LameDuck if self.options.urls.len() > 1 => {
+                client.force_reconnect().await.ok();
+            }
+            Incident::LameDuck
+            | Incident::Disconnected
+            | Incident::Rebuilt
+            | Incident::SlowConsumer
+            | Incident::Error(_)
+            | Incident::PullStalled => {}
+        }
+    }
+
+    fn begin_life(&self, client: Client) {
+        self.wire.send_modify(|wire| {
+            let life = wire.life + 1;
+            *wire = Arc::new(Wire { client, life });
+        });
+    }
+}
+
+async fn supervise(shared: Arc<Shared>, mut watched: Watched) {
+    let mut delay = REBUILD_DELAY;
+    loop {
+        let born = Instant::now();
+        watched.serve(&shared).await;
+        if born.elapsed() >= GROWN_UP {
+            delay = REBUILD_DELAY;
+        }
+        watched = loop {
+            sleep(shared.options.chance.around(delay, 0.3)).await;
+            delay = (delay * 2).min(REBUILD_DELAY_MAX);
+            match Watched::connect(&shared.options, shared.usage, &shared.inbox).await {
+                Ok(watched) => break watched,
+                Err(fault) => tracing::debug!(%fault, "nats not reached yet"),
+            }
+        };
+        shared.begin_life(watched.client.clone());
+        shared
+            .options
+            .observer
+            .happened(shared.usage, &Incident::Rebuilt);
+    }
+}

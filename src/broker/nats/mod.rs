@@ -1,0 +1,146 @@
+//! The broker, real: JetStream through async-nats.
+//!
+//! Three connections a process, so that what breaks one leaves the others alone: pulling (a
+//! message that the client library cannot parse kills it), publishing and acking, and control.
+//! Every call has a bound.
+
+mod acks;
+mod api;
+mod cancels;
+mod client;
+mod epoch;
+mod incident;
+mod link;
+mod options;
+mod publish;
+mod pull;
+mod reconcile;
+mod results;
+mod unanswered;
+mod waiting;
+mod wire;
+
+use std::{sync::Arc, time::Duration};
+
+use self::{
+    api::CALL_BOUND, cancels::Cancels, link::Link, pull::LaneLinks, results::check_subject,
+};
+pub use self::{
+    client::{NatsClient, ResultSubscription},
+    epoch::EpochVerdict,
+    incident::{Incident, Observer},
+    options::{NatsAuth, NatsOptions, NatsTls},
+    pull::NatsLane,
+};
+use super::{
+    AckFault, Broker, BrokerFault, Publishing, ResultMessage, StoredResult, names::StreamName,
+    topology,
+};
+use crate::{
+    clock::WallTime,
+    contract::{Lane, PurutoName, Subjects},
+    store::{AckToken, Epoch, RequestKey},
+};
+
+/// A worker's side of a real broker.
+#[derive(Debug)]
+pub struct NatsBroker {
+    subjects: Subjects,
+    results: StreamName,
+    links: LaneLinks,
+    cancels: Cancels,
+}
+
+impl NatsBroker {
+    /// Connects three times, checks the server, and makes it have the fleet's streams.
+    ///
+    /// # Errors
+    /// [`BrokerFault::Unreachable`]; [`BrokerFault::Unsuitable`] when the server is too old, has
+    /// no JetStream, or has streams that cannot be made what the fleet needs.
+    pub async fn connect(options: NatsOptions) -> Result<Self, BrokerFault> {
+        let options = Arc::new(options);
+        let (pull, settle, control) = tokio::try_join!(
+            Link::open(&options, "pull"),
+            Link::open(&options, "publish-and-ack"),
+            Link::open(&options, "control"),
+        )?;
+        reconcile::check_server(&control).await?;
+        for wanted in topology::streams(&options.subjects, &options.topology) {
+            reconcile::reconcile(&control, &wanted).await?;
+        }
+        Ok(Self {
+            subjects: options.subjects.clone(),
+            results: StreamName::results(&options.subjects),
+            cancels: Cancels::listen(&control).await,
+            links: LaneLinks {
+                pull: Arc::new(pull),
+                settle: Arc::new(settle),
+                control: Arc::new(control),
+            },
+        })
+    }
+
+    /// Compares the store's epoch with the one that the fleet remembers, and remembers it.
+    ///
+    /// # Errors
+    /// The broker did not answer in time, or refused.
+    pub async fn epoch_verdict(
+        &self,
+        epoch: &Epoch,
+        now: WallTime,
+    ) -> Result<EpochVerdict, BrokerFault> {
+        let bucket = StreamName::fleet(&self.subjects);
+        epoch::verdict(&self.links.control, &bucket, epoch, now).await
+    }
+}
+
+impl Broker for NatsBroker {
+    type Lane = NatsLane;
+
+    async fn lane(&self, target: &PurutoName, lane: Lane) -> Result<NatsLane, BrokerFault> {
+        let consumer = topology::consumer(&self.subjects, target, lane);
+        reconcile::reconcile(&self.links.control, &consumer).await?;
+        Ok(NatsLane::new(lane, consumer, self.links.clone()))
+    }
+
+    async fn publish_result(&self, message: &ResultMessage) -> Result<Publishing, BrokerFault> {
+        results::publish_result(&self.links.settle, message).await
+    }
+
+    async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
+        results::read_result(&self.links.settle, &self.results, subject).await
+    }
+
+    async fn reply(&self, inbox: &str, message: &ResultMessage) {
+        if check_subject(inbox, "reply").is_err() {
+            return;
+        }
+        let headers = (!message.headers.is_empty()).then(|| wire::to_wire(message.headers.iter()));
+        let body = message.body.clone();
+        let sent = self
+            .links
+            .settle
+            .publish(inbox, headers, body, CALL_BOUND)
+            .await;
+        if let Err(unanswered) = sent {
+            let fault = unanswered.into_fault("reply");
+            tracing::debug!(%fault, "a best-effort reply was not sent");
+        }
+    }
+
+    async fn ack(&self, token: &AckToken) -> Result<(), AckFault> {
+        acks::ack(&self.links.settle, token).await
+    }
+
+    async fn nak(&self, token: &AckToken, delay: Duration) {
+        acks::nak(&self.links.settle, token, delay).await;
+    }
+
+    async fn in_progress(&self, token: &AckToken) {
+        acks::in_progress(&self.links.settle, token).await;
+    }
+
+    async fn next_cancel(&self) -> RequestKey {
+        self.cancels.next().await
+    }
+}
