@@ -8,4 +8,5 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod broker;
 mod store;

@@ -86,7 +86,8 @@ impl Link {
         usage: &'static str,
     ) -> Result<Self, BrokerFault> {
         let inbox = options.new_inbox().into_boxed_str();
-        let first = Watched::connect(options, usage, &inbox).await?;
+        // On the heap: what the client library does to connect is large.
+        let first = Box::pin(Watched::connect(options, usage, &inbox)).await?;
         let wire = Wire {
             client: first.client.clone(),
             life: 0,

@@ -143,4 +143,8 @@ impl Broker for NatsBroker {
     async fn next_cancel(&self) -> RequestKey {
         self.cancels.next().await
     }
+
+    fn payload_max(&self) -> usize {
+        self.links.settle.wire().client.max_payload()
+    }
 }
