@@ -1,6 +1,6 @@
 //! What runs under a claim.
 //!
-//! Never: broker or store. A handler has only the powers of its [`Context`]; it is dropped when
+//! Never: broker or store. A handler has only the powers of its context; it is dropped when
 //! the request is cancelled, its deadline passes or its claim is lost, and must leave nothing
 //! behind that goes on without it.
 

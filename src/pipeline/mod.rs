@@ -1,7 +1,7 @@
 //! The whole path of one delivery, in order.
 //!
 //! Never: a second way through. A stage consumes the ticket of the stage before it, or turns the
-//! delivery back with the settlement that it is owed; [`ack`] alone settles.
+//! delivery back with the settlement that it is owed; `ack` alone settles.
 
 mod ack;
 mod admit;

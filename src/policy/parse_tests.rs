@@ -1,3 +1,5 @@
+//! Any bytes give a policy or every finding at once.
+
 use std::time::Duration;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! A change of a policy file holds without a restart, and a broken one changes nothing.
+
 use std::{fs, path::Path, time::Duration};
 
 use tempfile::TempDir;

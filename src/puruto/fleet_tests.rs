@@ -1,3 +1,5 @@
+//! What a folder of Purutos gives, the shipped one included.
+
 use std::fs;
 
 use tempfile::TempDir;

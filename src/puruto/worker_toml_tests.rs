@@ -1,3 +1,5 @@
+//! Any `worker.toml` gives a Puruto or every mistake in it at once.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What passes the output contract, what is coerced first, and what violates it.
+
 use serde_json::json;
 
 use super::*;

@@ -2,7 +2,7 @@
 //!
 //! Owns what the suite and the simulation need beyond the ports: faults on command, sessions that
 //! end on command, and the history that a checker reads. A user's fleet never runs on it. What the
-//! scripts do stands in [`data`], decided by a clock that is handed in.
+//! scripts do stands in `data`, decided by a clock that is handed in.
 
 mod data;
 
