@@ -5,33 +5,47 @@
 //! under its correlation id. The modules stand in the order of that walk; a layer names only
 //! those above it.
 
-/// Seam to JetStream: where requests come from and results go.
-pub mod broker;
-/// The terminal: one file a verb.
-pub mod cli;
-/// What a caller uses: invoke, await, watch, cancel.
-pub mod client;
 /// The one clock and the one source of ids and chance.
 pub mod clock;
-/// The effective configuration: gathered, read, checked.
-pub mod config;
+
 /// What travels: ids, request, result, error codes, deadline, subjects, headers. Values only.
 pub mod contract;
-/// Local servers for a laptop and for the tests.
-pub mod dev;
-/// What runs under a claim.
-pub mod handler;
-/// The walk of one request, a stage a file.
-pub mod pipeline;
+
 /// Who may ask whom for what: `.puruto-ipc.json`.
 pub mod policy;
-/// The fleet's Purutos as their folders describe them.
-pub mod puruto;
-/// Seam to the model: one resilient call.
-pub mod runtime;
+
 /// Seam to Redis: who works on what, and what came out.
 pub mod store;
+
+/// Seam to JetStream: where requests come from and results go.
+pub mod broker;
+
+/// Seam to the model: one resilient call.
+pub mod runtime;
+
+/// What runs under a claim.
+pub mod handler;
+
+/// The fleet's Purutos as their folders describe them.
+pub mod puruto;
+
 /// Names of everything that is logged, traced and counted.
 pub mod telemetry;
+
+/// The walk of one request, a stage a file.
+pub mod pipeline;
+
 /// One worker process: pull, slots, session, drain.
 pub mod worker;
+
+/// What a caller uses: invoke, await, watch, cancel.
+pub mod client;
+
+/// The effective configuration: gathered, read, checked.
+pub mod config;
+
+/// Local servers for a laptop and for the tests.
+pub mod dev;
+
+/// The terminal: one file a verb.
+pub mod cli;

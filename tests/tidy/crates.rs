@@ -1,0 +1,27 @@
+//! Which of the crates that a seam hides is named where.
+
+use crate::{paths::Paths, project::Project};
+
+/// A crate and the only place that may name it.
+const HOMES: &[(&str, &str)] = &[
+    ("async_nats", "src/broker/nats"),
+    // Unmaintained: to be replaced by changing one file.
+    ("backoff", "src/runtime/backoff.rs"),
+    ("redis", "src/store/redis"),
+];
+
+/// Files of the library that name such a crate elsewhere.
+pub(crate) fn faults(project: &Project) -> Vec<String> {
+    let mut faults = Vec::new();
+    for source in project.rust().filter(|source| source.is_under("src")) {
+        let paths = Paths::of(source);
+        for (name, home) in HOMES {
+            let is_crate = !paths.local.contains(*name);
+            let named = paths.named.iter().any(|named| named.first() == *name);
+            if is_crate && named && !source.is_under(home) {
+                faults.push(source.fault(&format!("`{name}` is named only in {home}")));
+            }
+        }
+    }
+    faults
+}
