@@ -16,7 +16,7 @@ use redis::{Cmd, RedisError, Value, aio::MultiplexedConnection};
 use tokio::{
     sync::watch,
     task::JoinHandle,
-    time::{Instant, sleep, timeout, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{
@@ -24,6 +24,7 @@ use super::{
     call::Call,
     dial::Dialer,
     fault::{self, Remedy},
+    keeper,
     scripts::Script,
 };
 use crate::clock::Chance;
@@ -34,12 +35,6 @@ const SENDS_MAX: u32 = 3;
 const TIMEOUTS_MAX: u32 = 3;
 /// For how long after a loss calls wait for the next connection.
 const GRACE: Duration = Duration::from_secs(1);
-/// The first and the longest pause between two attempts to connect.
-const PAUSE_MIN: Duration = Duration::from_millis(50);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
-/// A connection that lived this long was good: the next one is made without a pause.
-const STABLE: Duration = Duration::from_secs(5);
-
 /// The connection of one store.
 #[derive(Debug)]
 pub(super) struct Link {
@@ -48,15 +43,16 @@ pub(super) struct Link {
 }
 
 #[derive(Debug)]
-struct Shared {
-    dialer: Dialer,
-    line: watch::Sender<Line>,
+pub(super) struct Shared {
+    pub(super) dialer: Dialer,
+    pub(super) line: watch::Sender<Line>,
     timeouts: AtomicU32,
     bound: Duration,
 }
 
+/// Whether there is a connection.
 #[derive(Clone)]
-enum Line {
+pub(super) enum Line {
     Up {
         connection: MultiplexedConnection,
         since: Instant,
@@ -77,12 +73,12 @@ impl std::fmt::Debug for Line {
 }
 
 impl Line {
-    fn up(connection: MultiplexedConnection) -> Self {
+    pub(super) fn up(connection: MultiplexedConnection) -> Self {
         let since = Instant::now();
         Self::Up { connection, since }
     }
 
-    const fn is_down(&self) -> bool {
+    pub(super) const fn is_down(&self) -> bool {
         matches!(self, Self::Down { .. })
     }
 }
@@ -104,7 +100,7 @@ impl Link {
             timeouts: AtomicU32::new(0),
             bound,
         });
-        let keeper = tokio::spawn(keep(Arc::clone(&shared), chance));
+        let keeper = tokio::spawn(keeper::keep(Arc::clone(&shared), chance));
         Ok(Self { shared, keeper })
     }
 
@@ -263,59 +259,4 @@ pub(super) async fn load(
     let mut command = redis::cmd("SCRIPT");
     command.arg("LOAD").arg(script.source);
     answer_of(connection, &command).await.map(drop)
-}
-
-/// Makes a new connection whenever the last one was given up.
-async fn keep(shared: Arc<Shared>, chance: Chance) {
-    let mut line = shared.line.subscribe();
-    let mut failures = 0;
-    let mut up_since = Instant::now();
-    while line.wait_for(Line::is_down).await.is_ok() {
-        failures = if up_since.elapsed() < STABLE {
-            failures + 1
-        } else {
-            0
-        };
-        loop {
-            sleep(pause(failures, &chance)).await;
-            match shared.dialer.dial().await {
-                Ok(connection) => {
-                    up_since = Instant::now();
-                    shared.line.send_replace(Line::up(connection));
-                    tracing::info!(address = %shared.dialer.address, "store connected again");
-                    break;
-                }
-                Err(why) => shared.line.send_modify(|line| {
-                    if let Line::Down { fault, .. } = line {
-                        *fault = why;
-                    }
-                }),
-            }
-            failures += 1;
-        }
-    }
-}
-
-fn pause(failures: u32, chance: &Chance) -> Duration {
-    match failures.checked_sub(1) {
-        None => Duration::ZERO,
-        Some(doublings) => {
-            let pause = PAUSE_MIN.saturating_mul(2_u32.saturating_pow(doublings));
-            chance.around(pause.min(PAUSE_MAX), 0.25)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_attempt_is_made_at_once_and_later_ones_ever_more_apart() {
-        let chance = Chance::seeded(1);
-        assert_eq!(pause(0, &chance), Duration::ZERO);
-        assert!(pause(1, &chance) < Duration::from_millis(64));
-        assert!(pause(3, &chance) > Duration::from_millis(149));
-        assert!(pause(u32::MAX, &chance) <= PAUSE_MAX.mul_f64(1.25));
-    }
 }

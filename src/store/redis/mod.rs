@@ -9,6 +9,7 @@ mod call;
 mod dial;
 mod fault;
 mod items;
+mod keeper;
 mod keys;
 mod link;
 mod options;

@@ -9,14 +9,14 @@ use std::{
 
 use bytes::Bytes;
 
-use super::super::{
-    AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch,
-    FLAG_RETENTION, Held, Nonce, RETENTION, Record, RecordState, Renewal, RequestKey, SessionId,
+use super::{
+    super::{
+        AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, CommitAnswer, Epoch, Held, Nonce,
+        RETENTION, Record, Renewal, RequestKey, SessionId,
+    },
+    entry::{Entry, Origin, Owner, State},
 };
-use crate::{
-    clock::WallTime,
-    contract::{CorrelationId, Fingerprint, PurutoName},
-};
+use crate::{clock::WallTime, contract::PurutoName};
 
 #[derive(Debug)]
 pub(super) struct Data {
@@ -30,43 +30,6 @@ pub(super) struct Data {
     pub(super) granted: Vec<(RequestKey, Nonce, Attempt)>,
     pub(super) committed: Vec<(RequestKey, Nonce, Bytes)>,
     pub(super) corrected: Vec<(RequestKey, Bytes)>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    state: State,
-    /// None while the request is only flagged for cancel.
-    origin: Option<Origin>,
-    attempts: u32,
-    cancelled: bool,
-    expires: WallTime,
-}
-
-#[derive(Clone, Debug)]
-struct Origin {
-    fingerprint: Fingerprint,
-    correlation: CorrelationId,
-    first_claimed: WallTime,
-}
-
-#[derive(Debug)]
-enum State {
-    Flagged,
-    Held(Owner),
-    Released,
-    Done {
-        at: WallTime,
-        /// Who committed; gone once the record is a tombstone.
-        owner: Option<Owner>,
-        result: Option<Bytes>,
-    },
-}
-
-#[derive(Clone, Debug)]
-struct Owner {
-    session: SessionId,
-    nonce: Nonce,
-    fresh: bool,
 }
 
 impl Data {
@@ -151,6 +114,7 @@ impl Data {
     fn take(&mut self, claim: &Claim, fresh: bool, now: WallTime) -> ClaimAnswer {
         self.drop_held(&claim.key);
         let before = self.records.remove(&claim.key);
+        let before = before.filter(|it| now < it.expires);
         let kept = before
             .as_ref()
             .and_then(|it| Some(it.origin.as_ref()?.first_claimed));
@@ -268,30 +232,8 @@ impl Data {
 
     pub(super) fn read(&self, key: &RequestKey, now: WallTime) -> Option<Record> {
         let entry = self.entry(key, now)?;
-        let state = match &entry.state {
-            State::Flagged => RecordState::Flagged,
-            State::Released => RecordState::Released,
-            State::Held(owner) => RecordState::Held {
-                owner: owner.session.clone(),
-                owner_alive: self.alive(&owner.session, now),
-                cancelled: entry.cancelled,
-            },
-            State::Done { result, .. } => RecordState::Done {
-                result: result.clone(),
-            },
-        };
-        let first_claimed = entry.origin.as_ref().map(|it| it.first_claimed);
-        let until = match &entry.state {
-            State::Done { at, .. } => *at,
-            State::Flagged | State::Released | State::Held(_) => now,
-        };
-        Some(Record {
-            state,
-            correlation: entry.correlation().cloned(),
-            attempts: entry.attempts,
-            first_claimed,
-            age: first_claimed.map_or(Duration::ZERO, |since| until.since(since)),
-        })
+        let owner_alive = entry.owner().is_some_and(|it| self.alive(&it.session, now));
+        Some(entry.seen(owner_alive, now))
     }
 
     pub(super) fn held_by(&self, session: &SessionId) -> Vec<RequestKey> {
@@ -321,45 +263,6 @@ impl Data {
     fn drop_held(&mut self, key: &RequestKey) {
         for held in self.held.values_mut() {
             held.remove(key);
-        }
-    }
-}
-
-impl Entry {
-    fn flagged(now: WallTime) -> Self {
-        Self {
-            state: State::Flagged,
-            origin: None,
-            attempts: 0,
-            cancelled: true,
-            expires: now.saturating_add(FLAG_RETENTION),
-        }
-    }
-
-    const fn owner(&self) -> Option<&Owner> {
-        match &self.state {
-            State::Held(owner) => Some(owner),
-            State::Flagged | State::Released | State::Done { .. } => None,
-        }
-    }
-
-    fn correlation(&self) -> Option<&CorrelationId> {
-        self.origin.as_ref().map(|it| &it.correlation)
-    }
-
-    fn origin_of_other(&self, fingerprint: Fingerprint) -> Option<&Origin> {
-        let origin = self.origin.as_ref();
-        origin.filter(|it| it.fingerprint != fingerprint)
-    }
-
-    fn claimed(&self, fresh: bool, now: WallTime) -> Claimed {
-        let first_claimed = self.origin.as_ref().map_or(now, |it| it.first_claimed);
-        Claimed {
-            attempt: Attempt::new(self.attempts),
-            first_claimed,
-            now,
-            cancelled: self.cancelled,
-            fresh,
         }
     }
 }

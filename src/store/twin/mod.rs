@@ -5,78 +5,19 @@
 //! scripts do stands in `data`, decided by a clock that is handed in.
 
 mod data;
+mod entry;
+mod fault;
+mod ports;
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::task::yield_now;
 
 use self::data::Data;
-use super::{
-    Attempt, CancelAnswer, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, Nonce, Record, Records,
-    Renewal, RequestKey, SESSION_TTL, SessionId, Sessions, StoreFault,
-};
-use crate::{clock::Clock, contract::PurutoName};
-
-/// The time-out that an injected fault reports.
-const FAULT_AFTER: Duration = Duration::from_secs(2);
-
-/// An operation of the ports, to say which one shall fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// [`Claims::claim`].
-    Claim,
-    /// [`Claims::commit`].
-    Commit,
-    /// [`Claims::settle`].
-    Settle,
-    /// [`Claims::release`].
-    Release,
-    /// [`Claims::correct`].
-    Correct,
-    /// [`Sessions::open`].
-    Open,
-    /// [`Sessions::renew`].
-    Renew,
-    /// [`Sessions::close`].
-    Close,
-    /// [`Records::targets`].
-    Targets,
-    /// [`Records::read`].
-    Read,
-    /// [`Records::cancel`].
-    Cancel,
-}
-
-impl Op {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Claim => "claim",
-            Self::Commit => "commit",
-            Self::Settle => "settle",
-            Self::Release => "release",
-            Self::Correct => "correct",
-            Self::Open => "session_open",
-            Self::Renew => "session_renew",
-            Self::Close => "session_close",
-            Self::Targets => "targets",
-            Self::Read => "read",
-            Self::Cancel => "cancel",
-        }
-    }
-}
-
-/// When a call fails: both look the same to whoever called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It times out and has not been carried out.
-    BeforeEffect,
-    /// It times out and has been carried out.
-    AfterEffect,
-}
+pub use self::fault::{Fault, Op};
+use super::{Attempt, Nonce, Record, RequestKey, SESSION_TTL, SessionId, StoreFault};
+use crate::clock::Clock;
 
 /// A store in memory; clones share it, as workers share a server.
 #[derive(Clone, Debug)]
@@ -164,11 +105,11 @@ impl StoreTwin {
         let mut shared = self.shared();
         let fault = shared.take_fault(op);
         if fault == Some(Fault::BeforeEffect) {
-            return Err(timed_out(op));
+            return Err(op.timed_out());
         }
         let answer = effect(&mut shared.data, &self.clock);
         match fault {
-            Some(_) => Err(timed_out(op)),
+            Some(_) => Err(op.timed_out()),
             None => Ok(answer),
         }
     }
@@ -178,89 +119,5 @@ impl Shared {
     fn take_fault(&mut self, op: Op) -> Option<Fault> {
         let at = self.faults.iter().position(|(failing, _)| *failing == op)?;
         Some(self.faults.remove(at).1)
-    }
-}
-
-const fn timed_out(op: Op) -> StoreFault {
-    StoreFault::TimedOut {
-        operation: op.name(),
-        after: FAULT_AFTER,
-    }
-}
-
-impl Claims for StoreTwin {
-    async fn claim(&self, claim: Claim) -> Result<ClaimAnswer, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.claim(&claim, clock.now());
-        self.run(Op::Claim, effect).await
-    }
-
-    async fn commit(
-        &self,
-        key: &RequestKey,
-        nonce: Nonce,
-        result: Bytes,
-        cancelled: bool,
-    ) -> Result<CommitAnswer, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| {
-            data.commit(key, nonce, (result, cancelled), clock.now())
-        };
-        self.run(Op::Commit, effect).await
-    }
-
-    async fn settle(&self, key: &RequestKey) -> Result<(), StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.settle(key, clock.now());
-        self.run(Op::Settle, effect).await
-    }
-
-    async fn release(&self, key: &RequestKey, nonce: Nonce) -> Result<(), StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.release(key, nonce, clock.now());
-        self.run(Op::Release, effect).await
-    }
-
-    async fn correct(&self, key: &RequestKey, published: Bytes) -> Result<(), StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.correct(key, published, clock.now());
-        self.run(Op::Correct, effect).await
-    }
-}
-
-impl Sessions for StoreTwin {
-    async fn open(
-        &self,
-        session: &SessionId,
-        _worker: &str,
-        targets: &[PurutoName],
-    ) -> Result<Epoch, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.open(session, targets, clock.now());
-        self.run(Op::Open, effect).await
-    }
-
-    async fn renew(&self, session: &SessionId) -> Result<Renewal, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.renew(session, clock.now());
-        self.run(Op::Renew, effect).await
-    }
-
-    async fn close(&self, session: &SessionId) -> Result<(), StoreFault> {
-        let effect = |data: &mut Data, _: &Clock| data.close(session);
-        self.run(Op::Close, effect).await
-    }
-}
-
-impl Records for StoreTwin {
-    async fn targets(&self) -> Result<Vec<PurutoName>, StoreFault> {
-        let effect = |data: &mut Data, _: &Clock| data.targets.iter().cloned().collect();
-        self.run(Op::Targets, effect).await
-    }
-
-    async fn read(&self, keys: &[RequestKey]) -> Result<Vec<Option<Record>>, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| {
-            let now = clock.now();
-            keys.iter().map(|key| data.read(key, now)).collect()
-        };
-        self.run(Op::Read, effect).await
-    }
-
-    async fn cancel(&self, key: &RequestKey) -> Result<CancelAnswer, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.cancel(key, clock.now());
-        self.run(Op::Cancel, effect).await
     }
 }

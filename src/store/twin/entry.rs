@@ -1,0 +1,116 @@
+//! One request's record in the reference model.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::super::{Attempt, Claimed, FLAG_RETENTION, Nonce, Record, RecordState, SessionId};
+use crate::{
+    clock::WallTime,
+    contract::{CorrelationId, Fingerprint},
+};
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) state: State,
+    /// None while the request is only flagged for cancel.
+    pub(super) origin: Option<Origin>,
+    pub(super) attempts: u32,
+    pub(super) cancelled: bool,
+    pub(super) expires: WallTime,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub(super) fingerprint: Fingerprint,
+    pub(super) correlation: CorrelationId,
+    pub(super) first_claimed: WallTime,
+}
+
+#[derive(Debug)]
+pub(super) enum State {
+    Flagged,
+    Held(Owner),
+    Released,
+    Done {
+        at: WallTime,
+        /// Who committed; gone once the record is a tombstone.
+        owner: Option<Owner>,
+        result: Option<Bytes>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Owner {
+    pub(super) session: SessionId,
+    pub(super) nonce: Nonce,
+    pub(super) fresh: bool,
+}
+
+impl Entry {
+    pub(super) fn flagged(now: WallTime) -> Self {
+        Self {
+            state: State::Flagged,
+            origin: None,
+            attempts: 0,
+            cancelled: true,
+            expires: now.saturating_add(FLAG_RETENTION),
+        }
+    }
+
+    pub(super) const fn owner(&self) -> Option<&Owner> {
+        match &self.state {
+            State::Held(owner) => Some(owner),
+            State::Flagged | State::Released | State::Done { .. } => None,
+        }
+    }
+
+    pub(super) fn correlation(&self) -> Option<&CorrelationId> {
+        self.origin.as_ref().map(|it| &it.correlation)
+    }
+
+    pub(super) fn origin_of_other(&self, fingerprint: Fingerprint) -> Option<&Origin> {
+        let origin = self.origin.as_ref();
+        origin.filter(|it| it.fingerprint != fingerprint)
+    }
+
+    pub(super) fn claimed(&self, fresh: bool, now: WallTime) -> Claimed {
+        let first_claimed = self.origin.as_ref().map_or(now, |it| it.first_claimed);
+        Claimed {
+            attempt: Attempt::new(self.attempts),
+            first_claimed,
+            now,
+            cancelled: self.cancelled,
+            fresh,
+        }
+    }
+
+    /// The record as a caller sees it.
+    pub(super) fn seen(&self, owner_alive: bool, now: WallTime) -> Record {
+        let (state, until) = match &self.state {
+            State::Flagged => (RecordState::Flagged, now),
+            State::Released => (RecordState::Released, now),
+            State::Held(owner) => (self.seen_held(owner, owner_alive), now),
+            State::Done { at, result, .. } => {
+                let result = result.clone();
+                (RecordState::Done { result }, *at)
+            }
+        };
+        let first_claimed = self.origin.as_ref().map(|it| it.first_claimed);
+        Record {
+            state,
+            correlation: self.correlation().cloned(),
+            attempts: self.attempts,
+            first_claimed,
+            age: first_claimed.map_or(Duration::ZERO, |since| until.since(since)),
+        }
+    }
+
+    fn seen_held(&self, owner: &Owner, owner_alive: bool) -> RecordState {
+        RecordState::Held {
+            owner: owner.session.clone(),
+            owner_alive,
+            cancelled: self.cancelled,
+        }
+    }
+}

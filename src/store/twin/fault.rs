@@ -1,0 +1,69 @@
+//! Faults on command: which operation shall fail, and when.
+
+use std::time::Duration;
+
+use super::super::StoreFault;
+
+/// The time-out that an injected fault reports.
+const FAULT_AFTER: Duration = Duration::from_secs(2);
+
+/// An operation of the ports, to say which one shall fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// [`crate::store::Claims::claim`].
+    Claim,
+    /// [`crate::store::Claims::commit`].
+    Commit,
+    /// [`crate::store::Claims::settle`].
+    Settle,
+    /// [`crate::store::Claims::release`].
+    Release,
+    /// [`crate::store::Claims::correct`].
+    Correct,
+    /// [`crate::store::Sessions::open`].
+    Open,
+    /// [`crate::store::Sessions::renew`].
+    Renew,
+    /// [`crate::store::Sessions::close`].
+    Close,
+    /// [`crate::store::Records::targets`].
+    Targets,
+    /// [`crate::store::Records::read`].
+    Read,
+    /// [`crate::store::Records::cancel`].
+    Cancel,
+}
+
+impl Op {
+    pub(super) const fn timed_out(self) -> StoreFault {
+        StoreFault::TimedOut {
+            operation: self.name(),
+            after: FAULT_AFTER,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Claim => "claim",
+            Self::Commit => "commit",
+            Self::Settle => "settle",
+            Self::Release => "release",
+            Self::Correct => "correct",
+            Self::Open => "session_open",
+            Self::Renew => "session_renew",
+            Self::Close => "session_close",
+            Self::Targets => "targets",
+            Self::Read => "read",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+/// When a call fails: both look the same to whoever called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It times out and has not been carried out.
+    BeforeEffect,
+    /// It times out and has been carried out.
+    AfterEffect,
+}

@@ -1,0 +1,90 @@
+//! The ports, each operation one step of the reference model.
+
+use bytes::Bytes;
+
+use super::{
+    super::{
+        CancelAnswer, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, Nonce, Record, Records,
+        Renewal, RequestKey, SessionId, Sessions, StoreFault,
+    },
+    Op, StoreTwin,
+    data::Data,
+};
+use crate::{clock::Clock, contract::PurutoName};
+
+impl Claims for StoreTwin {
+    async fn claim(&self, claim: Claim) -> Result<ClaimAnswer, StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.claim(&claim, clock.now());
+        self.run(Op::Claim, effect).await
+    }
+
+    async fn commit(
+        &self,
+        key: &RequestKey,
+        nonce: Nonce,
+        result: Bytes,
+        cancelled: bool,
+    ) -> Result<CommitAnswer, StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| {
+            data.commit(key, nonce, (result, cancelled), clock.now())
+        };
+        self.run(Op::Commit, effect).await
+    }
+
+    async fn settle(&self, key: &RequestKey) -> Result<(), StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.settle(key, clock.now());
+        self.run(Op::Settle, effect).await
+    }
+
+    async fn release(&self, key: &RequestKey, nonce: Nonce) -> Result<(), StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.release(key, nonce, clock.now());
+        self.run(Op::Release, effect).await
+    }
+
+    async fn correct(&self, key: &RequestKey, published: Bytes) -> Result<(), StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.correct(key, published, clock.now());
+        self.run(Op::Correct, effect).await
+    }
+}
+
+impl Sessions for StoreTwin {
+    async fn open(
+        &self,
+        session: &SessionId,
+        _worker: &str,
+        targets: &[PurutoName],
+    ) -> Result<Epoch, StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.open(session, targets, clock.now());
+        self.run(Op::Open, effect).await
+    }
+
+    async fn renew(&self, session: &SessionId) -> Result<Renewal, StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.renew(session, clock.now());
+        self.run(Op::Renew, effect).await
+    }
+
+    async fn close(&self, session: &SessionId) -> Result<(), StoreFault> {
+        let effect = |data: &mut Data, _: &Clock| data.close(session);
+        self.run(Op::Close, effect).await
+    }
+}
+
+impl Records for StoreTwin {
+    async fn targets(&self) -> Result<Vec<PurutoName>, StoreFault> {
+        let effect = |data: &mut Data, _: &Clock| data.targets.iter().cloned().collect();
+        self.run(Op::Targets, effect).await
+    }
+
+    async fn read(&self, keys: &[RequestKey]) -> Result<Vec<Option<Record>>, StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| {
+            let now = clock.now();
+            keys.iter().map(|key| data.read(key, now)).collect()
+        };
+        self.run(Op::Read, effect).await
+    }
+
+    async fn cancel(&self, key: &RequestKey) -> Result<CancelAnswer, StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.cancel(key, clock.now());
+        self.run(Op::Cancel, effect).await
+    }
+}
