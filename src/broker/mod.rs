@@ -14,7 +14,7 @@ pub mod twin;
 mod types;
 mod version;
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 pub use self::{
     drift::Drift,
@@ -105,4 +105,45 @@ pub trait Pull: Send + 'static {
 
     /// How many messages the lane had waiting when the broker last said so.
     fn backlog(&self) -> u64;
+}
+
+/// Connections are shared by the walk and what stands beside it.
+impl<B: Broker> Broker for Arc<B> {
+    type Lane = B::Lane;
+
+    async fn lane(&self, target: &PurutoName, lane: Lane) -> Result<Self::Lane, BrokerFault> {
+        (**self).lane(target, lane).await
+    }
+
+    async fn publish_result(&self, message: &ResultMessage) -> Result<Publishing, BrokerFault> {
+        (**self).publish_result(message).await
+    }
+
+    async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
+        (**self).read_result(subject).await
+    }
+
+    async fn reply(&self, inbox: &str, message: &ResultMessage) {
+        (**self).reply(inbox, message).await;
+    }
+
+    async fn ack(&self, token: &AckToken) -> Result<(), AckFault> {
+        (**self).ack(token).await
+    }
+
+    async fn nak(&self, token: &AckToken, delay: Duration) {
+        (**self).nak(token, delay).await;
+    }
+
+    async fn in_progress(&self, token: &AckToken) {
+        (**self).in_progress(token).await;
+    }
+
+    fn payload_max(&self) -> usize {
+        (**self).payload_max()
+    }
+
+    async fn next_cancel(&self) -> RequestKey {
+        (**self).next_cancel().await
+    }
 }

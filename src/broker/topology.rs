@@ -47,6 +47,10 @@ pub struct TopologyOptions {
     pub storage: Storage,
     /// Requests that may wait in one lane of one target before publishing is refused.
     pub backlog_cap: u64,
+    /// How long results are kept.
+    pub results_max_age: Duration,
+    /// How long a delivery may go without a word before it is delivered elsewhere.
+    pub ack_wait: Duration,
 }
 
 impl Default for TopologyOptions {
@@ -55,6 +59,8 @@ impl Default for TopologyOptions {
             replicas: NonZeroU8::MIN,
             storage: Storage::File,
             backlog_cap: 1_000_000,
+            results_max_age: RESULTS_MAX_AGE,
+            ack_wait: ACK_WAIT,
         }
     }
 }
@@ -92,7 +98,7 @@ pub(super) fn streams(subjects: &Subjects, options: &TopologyOptions) -> Vec<Wan
         stream(
             StreamName::results(subjects).as_str(),
             options,
-            results(subjects),
+            results(subjects, options),
         ),
         stream(
             StreamName::dead_letters(subjects).as_str(),
@@ -109,7 +115,12 @@ pub(super) fn kv_stream(bucket: &StreamName) -> String {
 }
 
 /// The durable consumer of one lane.
-pub(super) fn consumer(subjects: &Subjects, target: &PurutoName, lane: Lane) -> Wanted {
+pub(super) fn consumer(
+    subjects: &Subjects,
+    options: &TopologyOptions,
+    target: &PurutoName,
+    lane: Lane,
+) -> Wanted {
     let name = ConsumerName::of(target, lane);
     let filter = subjects.invoke(target, lane);
     let settings = settings(json!({
@@ -119,7 +130,7 @@ pub(super) fn consumer(subjects: &Subjects, target: &PurutoName, lane: Lane) -> 
         "deliver_policy": "all",
         "ack_policy": "explicit",
         "replay_policy": "instant",
-        "ack_wait": nanos(ACK_WAIT),
+        "ack_wait": nanos(options.ack_wait),
         "max_ack_pending": -1,
         "max_deliver": MAX_DELIVER,
         "max_waiting": MAX_WAITING,
@@ -162,7 +173,7 @@ fn invoke(subjects: &Subjects, options: &TopologyOptions) -> Value {
 }
 
 /// One message a subject, and the first one stays: a result cannot be replaced by anyone.
-fn results(subjects: &Subjects) -> Value {
+fn results(subjects: &Subjects, options: &TopologyOptions) -> Value {
     json!({
         "description": "one result a request",
         "subjects": [subjects.results_all()],
@@ -170,7 +181,7 @@ fn results(subjects: &Subjects) -> Value {
         "discard": "new",
         "discard_new_per_subject": true,
         "max_msgs_per_subject": 1,
-        "max_age": nanos(RESULTS_MAX_AGE),
+        "max_age": nanos(options.results_max_age),
         "duplicate_window": nanos(DUPLICATE_WINDOW),
     })
 }

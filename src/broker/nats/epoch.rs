@@ -3,17 +3,15 @@
 //! The first worker that sees a new epoch writes it with the time until which results of the old
 //! one may stand; a compare-and-set lets only the first decide.
 
+use std::time::Duration;
+
 use async_nats::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    super::{
-        BrokerFault,
-        names::StreamName,
-        topology::{RESULTS_MAX_AGE, kv_stream},
-    },
+    super::{BrokerFault, names::StreamName, topology::kv_stream},
     api::code,
     link::Link,
     publish::publish,
@@ -52,7 +50,12 @@ enum Decision {
     Write(Remembered),
 }
 
-fn decide(remembered: Option<&Remembered>, epoch: &Epoch, now: WallTime) -> Decision {
+fn decide(
+    remembered: Option<&Remembered>,
+    epoch: &Epoch,
+    now: WallTime,
+    results_kept: Duration,
+) -> Decision {
     let write = |until: u64| {
         Decision::Write(Remembered {
             epoch: epoch.as_str().to_owned(),
@@ -62,7 +65,7 @@ fn decide(remembered: Option<&Remembered>, epoch: &Epoch, now: WallTime) -> Deci
     match remembered {
         None => write(0),
         Some(other) if other.epoch != epoch.as_str() => {
-            write(now.saturating_add(RESULTS_MAX_AGE).unix_millis())
+            write(now.saturating_add(results_kept).unix_millis())
         }
         Some(same) => {
             let until = WallTime::from_unix_millis(same.results_of_another_until_ms);
@@ -75,16 +78,17 @@ fn decide(remembered: Option<&Remembered>, epoch: &Epoch, now: WallTime) -> Deci
     }
 }
 
-/// Compares `epoch` with the remembered one and remembers it.
+/// Compares `epoch` with the remembered one and remembers it; results are kept for `results_kept`.
 pub(super) async fn verdict(
     link: &Link,
     bucket: &StreamName,
     epoch: &Epoch,
     now: WallTime,
+    results_kept: Duration,
 ) -> Result<EpochVerdict, BrokerFault> {
     for _ in 0..ROUNDS_MAX {
         let (remembered, revision) = read(link, bucket).await?;
-        match decide(remembered.as_ref(), epoch, now) {
+        match decide(remembered.as_ref(), epoch, now, results_kept) {
             Decision::Answer(verdict) => return Ok(verdict),
             // Read back: whoever wrote first has decided.
             Decision::Write(new) => write(link, bucket, &new, revision).await?,
@@ -140,6 +144,8 @@ fn key(bucket: &StreamName) -> String {
 mod tests {
     use super::*;
 
+    const KEPT: Duration = Duration::from_secs(72 * 3600);
+
     fn remembered(epoch: &str, until: u64) -> Remembered {
         Remembered {
             epoch: epoch.into(),
@@ -152,17 +158,17 @@ mod tests {
         let now = WallTime::from_unix_millis(1_000);
         let epoch = Epoch::recorded("new");
         assert_eq!(
-            decide(None, &epoch, now),
+            decide(None, &epoch, now, KEPT),
             Decision::Write(remembered("new", 0))
         );
-        let until = now.saturating_add(RESULTS_MAX_AGE);
+        let until = now.saturating_add(KEPT);
         let written = remembered("new", until.unix_millis());
         let old = remembered("old", 0);
         assert_eq!(
-            decide(Some(&old), &epoch, now),
+            decide(Some(&old), &epoch, now, KEPT),
             Decision::Write(written.clone())
         );
-        let verdict = |now| decide(Some(&written), &epoch, now);
+        let verdict = |now| decide(Some(&written), &epoch, now, KEPT);
         assert_eq!(
             verdict(now),
             Decision::Answer(EpochVerdict::Differs { until })

@@ -33,8 +33,9 @@ pub use self::{
     pull::NatsLane,
 };
 use super::{
-    AckFault, Broker, BrokerFault, Publishing, ResultMessage, StoredResult, names::StreamName,
-    topology,
+    AckFault, Broker, BrokerFault, Publishing, ResultMessage, StoredResult,
+    names::StreamName,
+    topology::{self, TopologyOptions},
 };
 use crate::{
     clock::WallTime,
@@ -46,6 +47,7 @@ use crate::{
 #[derive(Debug)]
 pub struct NatsBroker {
     subjects: Subjects,
+    topology: TopologyOptions,
     results: StreamName,
     links: LaneLinks,
     cancels: Cancels,
@@ -70,6 +72,7 @@ impl NatsBroker {
         }
         Ok(Self {
             subjects: options.subjects.clone(),
+            topology: options.topology.clone(),
             results: StreamName::results(&options.subjects),
             cancels: Cancels::listen(&control).await,
             links: LaneLinks {
@@ -90,7 +93,8 @@ impl NatsBroker {
         now: WallTime,
     ) -> Result<EpochVerdict, BrokerFault> {
         let bucket = StreamName::fleet(&self.subjects);
-        epoch::verdict(&self.links.control, &bucket, epoch, now).await
+        let kept = self.topology.results_max_age;
+        epoch::verdict(&self.links.control, &bucket, epoch, now, kept).await
     }
 }
 
@@ -98,7 +102,7 @@ impl Broker for NatsBroker {
     type Lane = NatsLane;
 
     async fn lane(&self, target: &PurutoName, lane: Lane) -> Result<NatsLane, BrokerFault> {
-        let consumer = topology::consumer(&self.subjects, target, lane);
+        let consumer = topology::consumer(&self.subjects, &self.topology, target, lane);
         reconcile::reconcile(&self.links.control, &consumer).await?;
         Ok(NatsLane::new(lane, consumer, self.links.clone()))
     }
