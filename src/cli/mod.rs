@@ -1,1 +1,7 @@
-//! The terminal.
+//! The terminal: one file a verb.
+//!
+//! Never: a decision about a request; a verb gathers what it needs and calls the library.
+
+mod connect;
+/// `puruto worker`: one worker process.
+pub mod worker;

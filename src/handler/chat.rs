@@ -27,10 +27,10 @@ impl fmt::Debug for Chat {
 }
 
 impl Chat {
-    /// A chat over `runtime`; `prompt` is the Puruto's own instruction, which may be empty.
+    /// A chat over `runtime`; `prompt` is the Puruto's own instruction, shared by all its calls.
     #[must_use]
-    pub fn new(runtime: AgentRuntime, prompt: &str) -> Self {
-        let system = (!prompt.trim().is_empty()).then(|| Message::system(prompt));
+    pub fn new(runtime: AgentRuntime, prompt: Option<Arc<str>>) -> Self {
+        let system = prompt.map(Message::system);
         Self { runtime, system }
     }
 
@@ -109,7 +109,10 @@ mod tests {
         let config: ProviderConfig = toml::from_str(table).expect("a model table");
         let (clock, chance) = (Clock::system(), Chance::seeded(1));
         let runtime = AgentRuntime::open(&config, |_| None, clock, chance, Arc::new(()));
-        Chat::new(runtime.expect("a runtime"), "You pay invoices.")
+        Chat::new(
+            runtime.expect("a runtime"),
+            Some("You pay invoices.".into()),
+        )
     }
 
     #[tokio::test]

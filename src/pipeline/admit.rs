@@ -10,6 +10,7 @@ use crate::{
         CorrelationId, DEFAULT_TIMEOUT, Deadline, Draft, ErrorCode, Fingerprint, Header,
         InvocationRequest, MintedIds, Rejected, ResultError, Violation,
     },
+    policy::Denial,
     store::RequestKey,
 };
 
@@ -106,17 +107,13 @@ impl<B, C> Pipeline<B, C> {
             ..
         } = request;
         if let Err(denial) = policies.decide(caller, target, action, *hop) {
-            return Some(ResultError::new(ErrorCode::Denied, denial.to_string()));
+            return Some(denial.into());
         }
-        let serves = served.actions.as_ref();
-        let serves = serves.is_none_or(|actions| actions.contains(&request.action));
-        (!serves).then(|| {
-            let message = format!(
-                "{} does not serve the action {}: `actions` of its worker.toml lacks it",
-                served.name, request.action
-            );
-            ResultError::new(ErrorCode::Denied, message)
-        })
+        let denial = Denial::NotServed {
+            target: target.clone(),
+            action: action.clone(),
+        };
+        (!served.actions.contain(action)).then(|| denial.into())
     }
 }
 

@@ -14,9 +14,10 @@ use super::{InFlight, SessionWatch, admit::Asked};
 use crate::{
     broker::BrokerFault,
     clock::{Chance, Clock, WallTime},
-    contract::{ActionName, PurutoName, Subjects},
+    contract::{PurutoName, Subjects},
     handler::Handler,
     policy::LivePolicies,
+    puruto::Actions,
     store::StoreFault,
     telemetry::metrics::{Metrics, target::TargetMetrics},
 };
@@ -72,8 +73,8 @@ impl<B, C> Ports<B, C> {
 pub struct Served {
     /// Its name.
     pub name: PurutoName,
-    /// What it can be asked to do; everything when absent.
-    pub actions: Option<Vec<ActionName>>,
+    /// What it can be asked to do.
+    pub actions: Actions,
     /// Who does it.
     pub handler: Arc<dyn Handler>,
     /// What is counted of it.

@@ -19,32 +19,26 @@ use crate::{
     telemetry::metrics::Metrics,
 };
 
-/// The times of a session, derived from its time to live.
+/// The times of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeartbeatTimes {
-    ttl: Duration,
+    /// How long the store lets it live after each renewal.
+    pub ttl: Duration,
+    /// Between renewals.
+    pub every: Duration,
+    /// How long before the store could let it go it is not trusted any more.
+    pub margin: Duration,
 }
 
 impl HeartbeatTimes {
-    /// For sessions that the store lets live for `ttl` after each renewal.
-    #[must_use]
-    pub const fn of_ttl(ttl: Duration) -> Self {
-        Self { ttl }
-    }
-
-    /// Between renewals: three of them can be lost.
-    fn every(self) -> Duration {
-        self.ttl / 4
-    }
-
     /// Between tries after one that failed.
     fn again(self) -> Duration {
-        self.ttl / 16
+        self.every / 4
     }
 
     /// How long a renewal is trusted, from the moment at which it was sent.
-    fn good_for(self) -> Duration {
-        self.ttl - self.ttl / 4
+    const fn good_for(self) -> Duration {
+        self.ttl.saturating_sub(self.margin)
     }
 }
 
@@ -147,7 +141,7 @@ impl Heartbeat {
 
     /// Renews until the session is gone, was fenced by someone else, or cannot be trusted any more.
     async fn keep<S: Sessions>(&self, store: &S, session: &Session) {
-        let mut next = self.times.every();
+        let mut next = self.times.every;
         loop {
             let delay = self.chance.around(next, 0.1);
             tokio::select! {
@@ -166,7 +160,7 @@ impl Heartbeat {
                     for key in cancelled {
                         drop(self.cancelled.send(key));
                     }
-                    self.times.every()
+                    self.times.every
                 }
                 Ok(Renewal::Fenced) => return,
                 Err(fault) => {

@@ -24,7 +24,11 @@ fn start() -> Beating {
     let heartbeat = Heartbeat {
         worker: "w".to_owned(),
         targets: vec!["t".parse().unwrap()],
-        times: HeartbeatTimes::of_ttl(TTL),
+        times: HeartbeatTimes {
+            ttl: TTL,
+            every: TTL / 4,
+            margin: TTL / 5,
+        },
         chance: Chance::seeded(1),
         opened,
         cancelled: mpsc::unbounded_channel().0,

@@ -12,8 +12,10 @@ mod lanes;
 mod progress;
 mod pull;
 mod run;
+mod sessions;
 
 pub use self::{
     heartbeat::{Heartbeat, HeartbeatTimes},
     run::{Drained, Timing, Worker},
+    sessions::announce,
 };

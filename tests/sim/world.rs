@@ -19,6 +19,7 @@ use puruto_fleet::{
         EpochWatch, InFlight, Pipeline, Ports, Served, Session, SessionWatch, Settled, Slots,
     },
     policy::{LivePolicies, PolicySet},
+    puruto::Actions,
     store::{Epoch, RequestKey, SessionId, Sessions as _, twin::StoreTwin},
     telemetry::metrics::Metrics,
 };
@@ -154,7 +155,7 @@ impl World {
         let in_flight = InFlight::default();
         let served = Arc::new(Served {
             name: target(),
-            actions: None,
+            actions: Actions::Every,
             handler: Arc::clone(&self.handler) as Arc<dyn Handler>,
             metrics: metrics.target(&target()),
         });

@@ -16,7 +16,7 @@ section! {
         /// What every key begins with.
         prefix: RedisPrefix = "puruto",
         /// Over how many partitions records are spread; fixed for the life of a data set.
-        partitions: Whole<1, 1024> = "16",
+        partitions: Whole<1, 256> = "16",
         /// How long to wait for a connection.
         connect_timeout: Duration = "5s",
         /// How long to wait for the answer to one script.

@@ -1,0 +1,102 @@
+//! The smaller parts of a worker, as its configuration and its Purutos' folders describe them.
+
+use std::sync::Arc;
+
+use super::compose::{Shared, WorkerFault};
+use crate::{
+    broker::StreamName,
+    clock::Chance,
+    config::Config,
+    contract::PurutoName,
+    handler::{Chat, Handler},
+    pipeline::{Served, Slots},
+    puruto::{Fleet, Kind, Puruto, WorkerSpec},
+    runtime::{AgentRuntime, config::Mistake},
+};
+
+/// A Puruto that cannot be served as its folder says.
+#[derive(Debug, thiserror::Error)]
+#[error("{name} cannot be served: {mistake}; see worker.toml in its folder")]
+pub struct InvalidPuruto {
+    name: PurutoName,
+    mistake: Mistake,
+}
+
+/// The targets that this process serves: those that are named, or all.
+pub(super) fn targets(fleet: &Fleet, named: &[PurutoName]) -> Result<Vec<PurutoName>, WorkerFault> {
+    if named.is_empty() {
+        return Ok(fleet.targets().map(|it| it.name.clone()).collect());
+    }
+    let is_target = |name: &PurutoName| fleet.get(name).is_some_and(|it| it.worker.is_some());
+    match named.iter().find(|name| !is_target(name)) {
+        Some(name) => Err(WorkerFault::NoSuchTarget(name.clone())),
+        None => Ok(named.to_vec()),
+    }
+}
+
+/// What the process is called: as configured, else its host, its process id and some chance, since
+/// in containers both can be the same elsewhere.
+pub(super) fn worker_name(config: &Config, chance: &Chance) -> String {
+    match &config.worker.id {
+        Some(id) => id.as_str().to_owned(),
+        None => {
+            let host = rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned();
+            let id = std::process::id();
+            format!("{host}-{id}-{:04x}", chance.bits128() & 0xffff)
+        }
+    }
+}
+
+/// The stream that holds the requests.
+pub(super) fn invoke_stream(config: &Config) -> String {
+    StreamName::invoke(&config.nats.prefix).as_str().to_owned()
+}
+
+/// What this process serves, each with its slots.
+pub(super) fn served(
+    shared: &Shared<'_>,
+    fleet: &Fleet,
+    names: &[PurutoName],
+) -> Result<Vec<(Arc<Served>, Slots)>, InvalidPuruto> {
+    let purutos = names.iter().filter_map(|name| fleet.get(name));
+    let served = purutos.filter_map(|puruto| Some((puruto, puruto.worker.as_ref()?)));
+    served
+        .map(|(puruto, spec)| {
+            let served = Served {
+                name: puruto.name.clone(),
+                actions: spec.actions.clone(),
+                handler: handler(shared, puruto, spec)?,
+                metrics: shared.metrics.target(&puruto.name),
+            };
+            let slots = Slots::new(spec.concurrency.get().get());
+            Ok((Arc::new(served), slots))
+        })
+        .collect()
+}
+
+fn handler(
+    shared: &Shared<'_>,
+    puruto: &Puruto,
+    spec: &WorkerSpec,
+) -> Result<Arc<dyn Handler>, InvalidPuruto> {
+    match spec.kind {
+        Kind::Chat => {
+            let runtime = AgentRuntime::open(
+                &spec.model,
+                |name| shared.environment.lookup(name),
+                shared.clock.clone(),
+                shared.chance.clone(),
+                shared.metrics.runtime(),
+            );
+            let runtime = runtime.map_err(|mistake| InvalidPuruto {
+                name: puruto.name.clone(),
+                mistake,
+            })?;
+            let prompt = puruto.prompt.as_ref().map(|it| it.text());
+            Ok(Arc::new(Chat::new(runtime, prompt)))
+        }
+    }
+}
