@@ -120,8 +120,7 @@ impl<E: Exchange, R: Records> Client<E, R> {
             return Ok(Invoked::Refused(asked.answered(error)));
         }
         let within = self.time_for(&prepared);
-        let results = self.settings.subjects.results_of(&request.correlation_id);
-        let arrivals = self.exchange.subscribe(&results).await?;
+        let arrivals = self.exchange.subscribe(&request.correlation_id).await?;
         let started = Instant::now();
         let ack = self.publish(&prepared).await?;
         let wait = Wait {
@@ -169,10 +168,11 @@ impl<E: Exchange, R: Records> Client<E, R> {
         if known().contains(target) {
             return Ok(true);
         }
-        let served = self.records.targets().await?;
-        let mut known = known();
-        known.extend(served);
-        Ok(known.contains(target))
+        let exists = self.exchange.target_exists(target).await?;
+        if exists {
+            known().insert(target.clone());
+        }
+        Ok(exists)
     }
 
     /// How long the request may take from now on.

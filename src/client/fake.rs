@@ -10,11 +10,15 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{Arrival, Arrivals, Exchange, SequencedResult};
+use super::{Arrival, Arrivals, Exchange};
 use crate::{
     broker::{BrokerFault, Headers, PublishAck, ResultMessage, StoredResult},
+    contract::{CorrelationId, PurutoName, RequestId, Subjects},
     store::RequestKey,
 };
+
+/// The one target that a worker ever served.
+pub(super) const SERVED: &str = "puruto-financial";
 
 /// A request as it was published.
 #[derive(Clone, Debug)]
@@ -61,9 +65,8 @@ impl FakeExchange {
     pub(super) fn publish(&self, message: &ResultMessage) {
         self.store(message.clone());
         let mut state = self.state();
-        let hears = |filter: &str| message.subject.starts_with(filter.trim_end_matches('>'));
-        state.subscribers.retain(|(filter, to)| {
-            !hears(filter) || to.send(Arrival::Result(message.clone())).is_ok()
+        state.subscribers.retain(|(begin, to)| {
+            !message.subject.starts_with(begin) || to.send(Arrival::Result(message.clone())).is_ok()
         });
     }
 
@@ -101,21 +104,14 @@ impl FakeExchange {
         self.state().looks
     }
 
-    fn find(
-        &self,
-        matches: impl Fn(u64, &ResultMessage) -> bool,
-    ) -> Result<Option<SequencedResult>, BrokerFault> {
+    fn look(&self, fits: impl Fn(&str) -> bool) -> Result<Vec<ResultMessage>, BrokerFault> {
         let mut state = self.state();
         state.looks += 1;
         if state.away {
             return Err(timed_out());
         }
-        let numbered = (1..).zip(&state.stored);
-        let mut found = numbered.filter(|(sequence, it)| matches(*sequence, it));
-        Ok(found.next().map(|(sequence, message)| SequencedResult {
-            sequence,
-            message: message.clone(),
-        }))
+        let stored = state.stored.iter().filter(|it| fits(&it.subject));
+        Ok(stored.cloned().collect())
     }
 }
 
@@ -133,9 +129,9 @@ impl Arrivals for FakeArrivals {
 impl Exchange for FakeExchange {
     type Arrivals = FakeArrivals;
 
-    async fn subscribe(&self, subjects: &str) -> Result<FakeArrivals, BrokerFault> {
+    async fn subscribe(&self, chain: &CorrelationId) -> Result<FakeArrivals, BrokerFault> {
         let (to, from) = mpsc::unbounded_channel();
-        self.state().subscribers.push((subjects.to_owned(), to));
+        self.state().subscribers.push((begin_of(chain), to));
         Ok(FakeArrivals(from))
     }
 
@@ -167,19 +163,28 @@ impl Exchange for FakeExchange {
     }
 
     async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
-        let found = self.find(|_, it| it.subject == subject)?;
+        let found = self.look(|it| it == subject)?.pop();
         Ok(found.map(|it| StoredResult {
-            headers: it.message.headers,
-            body: it.message.body,
+            headers: it.headers,
+            body: it.body,
         }))
     }
 
-    async fn next_result(
+    async fn find_result(&self, request: &RequestId) -> Result<Option<ResultMessage>, BrokerFault> {
+        let end = format!(".{request}");
+        Ok(self.look(|subject| subject.ends_with(&end))?.pop())
+    }
+
+    async fn stored_results(
         &self,
-        subjects: &str,
-        after: u64,
-    ) -> Result<Option<SequencedResult>, BrokerFault> {
-        self.find(|sequence, it| sequence > after && fits(subjects, &it.subject))
+        chain: &CorrelationId,
+    ) -> Result<Vec<ResultMessage>, BrokerFault> {
+        let begin = begin_of(chain);
+        self.look(|subject| subject.starts_with(&begin))
+    }
+
+    async fn target_exists(&self, target: &PurutoName) -> Result<bool, BrokerFault> {
+        Ok(target.as_str() == SERVED)
     }
 
     async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
@@ -188,15 +193,7 @@ impl Exchange for FakeExchange {
     }
 }
 
-/// Whether a subject fits a filter, as the broker has it.
-fn fits(filter: &str, subject: &str) -> bool {
-    let (mut filter, mut subject) = (filter.split('.'), subject.split('.'));
-    loop {
-        match (filter.next(), subject.next()) {
-            (Some(">"), Some(_)) | (None, None) => return true,
-            (Some("*"), Some(_)) => {}
-            (Some(wanted), Some(token)) if wanted == token => {}
-            _ => return false,
-        }
-    }
+fn begin_of(chain: &CorrelationId) -> String {
+    let all = Subjects::default().results_of(chain);
+    all.trim_end_matches('>').to_owned()
 }

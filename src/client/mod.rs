@@ -26,7 +26,7 @@ pub use self::{
     fault::ClientFault,
     invocation::Invocation,
     pending::Pending,
-    port::{Arrival, Arrivals, Exchange, SequencedResult},
+    port::{Arrival, Arrivals, Exchange},
     status::{Standing, Status},
     watch::Watch,
 };

@@ -6,17 +6,9 @@ use bytes::Bytes;
 
 use crate::{
     broker::{BrokerFault, Headers, PublishAck, ResultMessage, StoredResult},
+    contract::{CorrelationId, PurutoName, RequestId},
     store::RequestKey,
 };
-
-/// A result with its place in the stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SequencedResult {
-    /// Its sequence in the stream of results.
-    pub sequence: u64,
-    /// The result.
-    pub message: ResultMessage,
-}
 
 /// What comes over a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +30,14 @@ pub trait Exchange: Send + Sync + 'static {
     /// A subscription.
     type Arrivals: Arrivals;
 
-    /// Subscribes to the results under `subjects`, which may hold wildcards. Whatever this
-    /// connection publishes afterwards is answered to a subscription that stands.
+    /// Subscribes to the results of a chain. Whatever is published once this has returned is
+    /// heard.
     ///
     /// # Errors
     /// There is no connection.
     fn subscribe(
         &self,
-        subjects: &str,
+        chain: &CorrelationId,
     ) -> impl Future<Output = Result<Self::Arrivals, BrokerFault>> + Send;
 
     /// Publishes a request and waits for the broker's word that it is stored.
@@ -69,15 +61,32 @@ pub trait Exchange: Send + Sync + 'static {
         subject: &str,
     ) -> impl Future<Output = Result<Option<StoredResult>, BrokerFault>> + Send;
 
-    /// The first result under `subjects`, which may hold wildcards, beyond `sequence`.
+    /// The last result of a request, in whatever chain that is.
     ///
     /// # Errors
     /// The broker did not answer in time.
-    fn next_result(
+    fn find_result(
         &self,
-        subjects: &str,
-        sequence: u64,
-    ) -> impl Future<Output = Result<Option<SequencedResult>, BrokerFault>> + Send;
+        request: &RequestId,
+    ) -> impl Future<Output = Result<Option<ResultMessage>, BrokerFault>> + Send;
+
+    /// Every stored result of a chain, oldest first.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    fn stored_results(
+        &self,
+        chain: &CorrelationId,
+    ) -> impl Future<Output = Result<Vec<ResultMessage>, BrokerFault>> + Send;
+
+    /// Whether any worker ever served `target`.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    fn target_exists(
+        &self,
+        target: &PurutoName,
+    ) -> impl Future<Output = Result<bool, BrokerFault>> + Send;
 
     /// Tells the workers that a request is to be cancelled; announcements can be lost.
     ///

@@ -8,9 +8,6 @@ use crate::{
     store::{Record, RecordState, Records, RequestKey, SessionId},
 };
 
-/// How many results of one id, in different chains, are looked at.
-const CHAINS_MAX: usize = 64;
-
 /// Where a request stands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
@@ -63,7 +60,7 @@ impl<E: Exchange, R: Records> Client<E, R> {
         }
         if found.is_empty() {
             // The record may be gone while the result is still kept.
-            found = self.results_of(request, target).await?;
+            found.extend(self.status_by_result(request, target).await?);
         }
         Ok(found)
     }
@@ -164,35 +161,27 @@ impl<E: Exchange, R: Records> Client<E, R> {
         }
     }
 
-    /// The results with this id that are in the stream, whatever their chain.
-    async fn results_of(
+    /// What the stream of results alone tells of a request.
+    async fn status_by_result(
         &self,
         request: &RequestId,
         target: Option<&PurutoName>,
-    ) -> Result<Vec<Status>, ClientFault> {
-        let subjects = self.settings.subjects.result_in_any_chain(request);
-        let (mut found, mut after) = (Vec::new(), 0);
-        for _ in 0..CHAINS_MAX {
-            let Some(next) = self.exchange.next_result(&subjects, after).await? else {
-                break;
-            };
-            after = next.sequence;
-            let message = next.message;
-            let named = message.headers.get(Header::Target);
-            let named: Option<PurutoName> = named.and_then(|it| it.parse().ok());
-            if target.is_some() && named.as_ref() != target {
-                continue;
-            }
-            let result = read(&message.subject, &message.body)?;
-            let attempts = message.headers.get(Header::Attempt);
-            found.push(Status {
-                target: named,
-                correlation: Some(result.correlation_id.clone()),
-                attempts: attempts.and_then(|it| it.parse().ok()),
-                age: Some(result.duration),
-                standing: Standing::Done(Some(result)),
-            });
+    ) -> Result<Option<Status>, ClientFault> {
+        let Some(message) = self.exchange.find_result(request).await? else {
+            return Ok(None);
+        };
+        let header = |header| message.headers.get(header);
+        let named = header(Header::Target).and_then(|it| it.parse().ok());
+        if target.is_some() && named.as_ref() != target {
+            return Ok(None);
         }
-        Ok(found)
+        let result = read(&message.subject, &message.body)?;
+        Ok(Some(Status {
+            target: named,
+            correlation: Some(result.correlation_id.clone()),
+            attempts: header(Header::Attempt).and_then(|it| it.parse().ok()),
+            age: Some(result.duration),
+            standing: Standing::Done(Some(result)),
+        }))
     }
 }

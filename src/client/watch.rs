@@ -1,37 +1,33 @@
 //! Follows the results of one chain: those that stand in the stream, then those that come.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    collections::{HashSet, VecDeque},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::time::{Instant, sleep_until};
 
-use super::{Arrivals, Client, ClientFault, Exchange};
+use super::{Arrival, Arrivals, Client, ClientFault, Exchange};
 use crate::{broker::ResultMessage, contract::CorrelationId, store::Records};
 
-/// A result can arrive a moment before it can be read: how often it is looked for then.
-const EAGER_LOOKS: u32 = 5;
-
-/// The time between two such looks.
-const EAGER_PAUSE: Duration = Duration::from_millis(20);
-
-/// The results of one chain, each once, in the order in which they were published. What arrives
-/// on the subscription only says that there is something to read: the stream is what counts.
+/// The results of one chain, each once.
 pub struct Watch<E: Exchange> {
     exchange: Arc<E>,
     arrivals: E::Arrivals,
-    subjects: String,
+    chain: CorrelationId,
     read_back: Duration,
-    /// The last sequence that was read.
-    after: u64,
+    /// Subjects whose results are known: there is one result a subject.
+    known: HashSet<String>,
+    /// Read, and not handed out yet.
+    ready: VecDeque<ResultMessage>,
     look_at: Instant,
-    /// How many looks follow each other closely, because something arrived.
-    eager: u32,
 }
 
 impl<E: Exchange> fmt::Debug for Watch<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch")
-            .field("subjects", &self.subjects)
-            .finish_non_exhaustive()
+        f.debug_tuple("Watch").field(&self.chain).finish()
     }
 }
 
@@ -40,17 +36,16 @@ impl<E: Exchange, R: Records> Client<E, R> {
     ///
     /// # Errors
     /// There is no connection.
-    pub async fn watch(&self, correlation: &CorrelationId) -> Result<Watch<E>, ClientFault> {
-        let subjects = self.settings.subjects.results_of(correlation);
-        let arrivals = self.exchange.subscribe(&subjects).await?;
+    pub async fn watch(&self, chain: &CorrelationId) -> Result<Watch<E>, ClientFault> {
+        let arrivals = self.exchange.subscribe(chain).await?;
         Ok(Watch {
             exchange: Arc::clone(&self.exchange),
             arrivals,
-            subjects,
+            chain: chain.clone(),
             read_back: self.settings.patience.read_back,
-            after: 0,
+            known: HashSet::new(),
+            ready: VecDeque::new(),
             look_at: Instant::now(),
-            eager: 0,
         })
     }
 }
@@ -62,39 +57,31 @@ impl<E: Exchange> Watch<E> {
     /// The broker did not answer when the stream was read; asking again does no harm.
     pub async fn next(&mut self) -> Result<ResultMessage, ClientFault> {
         loop {
-            if Instant::now() >= self.look_at
-                && let Some(message) = self.look().await?
-            {
+            if let Some(message) = self.ready.pop_front() {
                 return Ok(message);
             }
             tokio::select! {
-                _ = self.arrivals.next() => {
-                    self.look_at = Instant::now();
-                    self.eager = EAGER_LOOKS;
-                }
-                () = sleep_until(self.look_at) => {}
+                biased;
+                () = sleep_until(self.look_at) => self.look().await?,
+                arrival = self.arrivals.next() => match arrival {
+                    Arrival::Result(message) => self.take(message),
+                    Arrival::Reconnected => self.look_at = Instant::now(),
+                },
             }
         }
     }
 
-    /// What stands next in the stream; where nothing does, the time of the next look is set.
-    async fn look(&mut self) -> Result<Option<ResultMessage>, ClientFault> {
-        let next = self
-            .exchange
-            .next_result(&self.subjects, self.after)
-            .await?;
-        if let Some(next) = next {
-            self.after = next.sequence;
-            return Ok(Some(next.message));
+    /// Reads what stands in the stream: at first, and for what was missed.
+    async fn look(&mut self) -> Result<(), ClientFault> {
+        let stored = self.exchange.stored_results(&self.chain).await?;
+        stored.into_iter().for_each(|message| self.take(message));
+        self.look_at = Instant::now() + self.read_back;
+        Ok(())
+    }
+
+    fn take(&mut self, message: ResultMessage) {
+        if self.known.insert(message.subject.clone()) {
+            self.ready.push_back(message);
         }
-        let pause = match self.eager.checked_sub(1) {
-            Some(left) => {
-                self.eager = left;
-                EAGER_PAUSE
-            }
-            None => self.read_back,
-        };
-        self.look_at = Instant::now() + pause;
-        Ok(None)
     }
 }
