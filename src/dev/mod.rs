@@ -19,7 +19,8 @@ pub mod port;
 /// One guarded child process.
 pub mod process;
 mod redis;
-mod run;
+/// Runs a short-lived command to its end.
+pub mod run;
 /// Tells a person what is being done.
 pub mod say;
 /// One local server: start, stop, kill, restart.

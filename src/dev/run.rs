@@ -9,7 +9,11 @@ const LAST_WORDS: usize = 3;
 
 /// What `command` printed, on standard output and error together, when it succeeded `within` that
 /// time; else why not, for a person to read. It is killed when it takes longer.
-pub(super) async fn run(mut command: Command, within: Duration) -> Result<String, String> {
+///
+/// # Errors
+///
+/// It cannot be started, fails, or takes too long.
+pub async fn run(mut command: Command, within: Duration) -> Result<String, String> {
     let name = command
         .as_std()
         .get_program()

@@ -7,6 +7,8 @@
     reason = "every test file is a program of its own and uses its own part"
 )]
 
+pub(crate) mod foreign;
+
 use std::{
     env,
     io::{self, Write as _},
@@ -86,6 +88,7 @@ pub(crate) fn guard() -> Guard {
     Guard::new(env!("CARGO_BIN_EXE_puruto"))
 }
 
-fn say(line: &str) {
+/// Tells whoever watches the tests what takes so long.
+pub(crate) fn say(line: &str) {
     writeln!(io::stderr(), "{line}").expect("standard error");
 }

@@ -16,7 +16,12 @@ const FREE_WITHIN: Duration = Duration::from_secs(15 * 60);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Locks `folder`; dropping the file, or the death of the process, unlocks it.
-pub(super) async fn acquire(folder: &Path, say: &dyn Say) -> Result<File, DevError> {
+///
+/// # Errors
+///
+/// [`DevError::Locked`] when another holds it for too long; [`DevError::File`] when the lock's file
+/// cannot be had.
+pub async fn acquire(folder: &Path, say: &dyn Say) -> Result<File, DevError> {
     let path = folder.join("lock");
     let file = File::create(&path).map_err(DevError::file(&path))?;
     let deadline = Instant::now() + FREE_WITHIN;

@@ -9,7 +9,8 @@
 
 mod debian;
 mod go;
-mod lock;
+/// One installer at a time in a tool folder.
+pub mod lock;
 mod wheel;
 
 use std::{

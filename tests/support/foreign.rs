@@ -1,0 +1,77 @@
+//! Clients of NATS that nobody here wrote: the `nats` command line and `nats-py`.
+//!
+//! Owns where they are found or installed, and what becomes of a test where one cannot be had. A
+//! test asks with [`need`]:
+//!
+//! ```ignore
+//! let Some(nats) = need(nats_cli(&servers.nats.url()).await) else {
+//!     return;
+//! };
+//! ```
+
+mod folder;
+pub(crate) mod nats_cli;
+pub(crate) mod python;
+
+use std::{env, path::PathBuf};
+
+use self::{nats_cli::NatsCli, python::Python};
+use super::{places, say};
+
+/// The `nats` command line for the servers at `url`, built first on a machine that has none.
+pub(crate) async fn nats_cli(url: &str) -> Result<NatsCli, Missing> {
+    let named = env::var_os(nats_cli::VARIABLE).map(PathBuf::from);
+    NatsCli::obtain(&places(), named, url).await
+}
+
+/// A Python with `nats-py`, which is fetched first on a machine that has not got it.
+pub(crate) async fn python_with_nats() -> Result<Python, Missing> {
+    Python::obtain(&places()).await
+}
+
+/// Why a tool is not there.
+#[derive(Debug, thiserror::Error)]
+#[error("{tool} cannot be had: {why}")]
+pub(crate) struct Missing {
+    pub(crate) tool: &'static str,
+    pub(crate) why: String,
+}
+
+/// Who runs the tests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Runner {
+    /// Somebody whose machine may lack what they do not use.
+    Person,
+    /// The gate before a merge, which proves everything or fails.
+    Ci,
+}
+
+impl Runner {
+    fn of_this_run() -> Self {
+        if env::var_os("CI").is_some_and(|value| value == "true") {
+            Self::Ci
+        } else {
+            Self::Person
+        }
+    }
+}
+
+/// The tool; `None` where a person's machine lacks it, which is then said and ends the test.
+///
+/// Under `CI=true` a missing tool fails the test instead.
+pub(crate) fn need<T>(tool: Result<T, Missing>) -> Option<T> {
+    need_for(Runner::of_this_run(), tool)
+}
+
+/// As [`need`], for this runner.
+#[track_caller]
+pub(crate) fn need_for<T>(runner: Runner, tool: Result<T, Missing>) -> Option<T> {
+    let missing = match tool {
+        Ok(tool) => return Some(tool),
+        Err(missing) => missing,
+    };
+    let may_lack = matches!(runner, Runner::Person);
+    assert!(may_lack, "{missing}; under CI=true every test has its tool");
+    say(&format!("this test proves nothing here: {missing}"));
+    None
+}
