@@ -45,7 +45,7 @@ pub(super) fn classify(
     operation: &'static str,
     address: &str,
 ) -> (StoreFault, Remedy) {
-    let words = cut(&error.to_string());
+    let words = words(error);
     if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) {
         let answer = words;
         return (
@@ -108,8 +108,14 @@ fn is_broken(error: &RedisError) -> bool {
     error.is_io_error() || error.is_connection_dropped() || error.kind() == ErrorKind::Parse
 }
 
-fn cut(words: &str) -> String {
-    words.chars().take(WORDS_MAX).collect()
+/// The server's own words, or else the client's.
+fn words(error: &RedisError) -> String {
+    let all = match (error.code(), error.detail()) {
+        (Some(code), Some(detail)) => format!("{code} {detail}"),
+        (Some(code), None) => code.into(),
+        (None, _) => error.to_string(),
+    };
+    all.chars().take(WORDS_MAX).collect()
 }
 
 #[cfg(test)]
@@ -147,6 +153,7 @@ mod tests {
         ] {
             let (fault, chosen) = answered(line);
             assert_eq!(fault.kind(), "unready", "{line}");
+            assert!(fault.to_string().contains(line[1..].trim_end()), "{fault}");
             assert_eq!(chosen, remedy, "{line}");
         }
     }
