@@ -52,6 +52,14 @@ impl Guard {
             .process_group(0);
         command
     }
+
+    /// A command that runs `verb` of the `puruto` binary itself under guard.
+    #[must_use]
+    pub fn verb(&self, verb: &str) -> Command {
+        let mut command = self.command(&self.puruto);
+        command.arg(verb);
+        command
+    }
 }
 
 /// Becomes the program named in `args`, what follows the verb on the command line.

@@ -1,9 +1,9 @@
 //! Local servers for a laptop and for the tests.
 //!
 //! Owns finding, installing, starting and stopping a real `nats-server` and a real `redis-server`
-//! as child processes, and the guard that lets none of them outlive whoever started it. It never
-//! speaks to a server beyond asking whether it is up, and nothing outside a laptop or a test
-//! depends on it.
+//! as child processes, starting worker processes beside them, and the guard that lets none of them
+//! outlive whoever started it. It never speaks to a process beyond asking whether it is up, and
+//! nothing outside a laptop or a test depends on it.
 
 /// What can go wrong with local servers.
 pub mod error;
@@ -14,8 +14,11 @@ pub mod guard;
 /// Gets a server's program when the machine has none.
 pub mod install;
 mod nats;
+/// A NATS server and a Redis server that belong together.
+pub mod pair;
 /// Ports that are free.
 pub mod port;
+mod probe;
 /// One guarded child process.
 pub mod process;
 mod redis;
@@ -28,6 +31,8 @@ pub mod server;
 mod spawner;
 /// The servers there are, and which versions of them will do.
 pub mod tool;
+/// One worker process on local servers.
+pub mod worker;
 
 use error::DevError;
 use find::{Found, Places};

@@ -51,6 +51,30 @@ impl Port {
         }
     }
 
+    /// A port that is free at this moment, whatever is to listen there.
+    ///
+    /// # Errors
+    ///
+    /// [`DevError::NoPort`] when none was found.
+    pub fn free(chance: &Chance) -> Result<Self, DevError> {
+        (0..DRAWS)
+            .map(|_| Self::draw(chance))
+            .find(|port| port.is_free())
+            .ok_or(DevError::NoPort { tries: DRAWS })
+    }
+
+    /// This port while it is free, else another one.
+    ///
+    /// # Errors
+    ///
+    /// [`DevError::NoPort`] when none was found.
+    pub fn or_free(self, chance: &Chance) -> Result<Self, DevError> {
+        if self.is_free() {
+            return Ok(self);
+        }
+        Self::free(chance)
+    }
+
     fn is_free(self) -> bool {
         TcpListener::bind(self.address()).is_ok()
     }
@@ -91,10 +115,7 @@ impl PortChoice {
             Self::Exactly(port) if port.is_free() => Ok(port),
             Self::Exactly(port) => Err(DevError::PortTaken { tool, port }),
             Self::Usual if usual.is_free() => Ok(usual),
-            Self::Usual | Self::Free => (0..DRAWS)
-                .map(|_| Port::draw(chance))
-                .find(|port| port.is_free())
-                .ok_or(DevError::NoPort { tries: DRAWS }),
+            Self::Usual | Self::Free => Port::free(chance),
         }
     }
 }
@@ -113,5 +134,6 @@ mod tests {
         assert!(matches!(exactly, Err(DevError::PortTaken { .. })));
         let again = PortChoice::Free.pick(Tool::Nats, &Chance::seeded(7));
         assert_ne!(again.expect("another"), free, "the same draw, but taken");
+        assert_ne!(free.or_free(&chance).expect("another"), free);
     }
 }

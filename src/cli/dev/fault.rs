@@ -1,0 +1,71 @@
+//! Why `puruto dev` cannot run, or had to end by itself.
+
+use std::{io, path::PathBuf};
+
+use super::keeper::KeeperFault;
+use crate::{config::Mistakes, dev::error::DevError, dev::tool::Tool, policy::Finding};
+
+/// Why `puruto dev` cannot run, or had to end by itself.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DevFault {
+    /// The configuration has mistakes.
+    #[error("{0}")]
+    Config(Mistakes),
+    /// The workers folder has mistakes, or is not there.
+    #[error("{}\n`--workers-dir` names another folder, `puruto check` reads it", listed(.0))]
+    Workers(Vec<Finding>),
+    /// Another process works on the data folder.
+    #[error(
+        "another `puruto dev` works on {}; end it, or give this one a `--data-dir` of its own",
+        .folder.display()
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file or folder of ours could not be made, read or written.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system refused something.
+    #[error("the system refused: {0}")]
+    Io(#[from] io::Error),
+    /// A server could not be found, installed or started.
+    #[error(transparent)]
+    Server(#[from] DevError),
+    /// A server ended while it was needed.
+    #[error("{tool} ended by itself: {} says why", .log.display())]
+    ServerEnded {
+        /// Which one.
+        tool: Tool,
+        /// Its log.
+        log: PathBuf,
+    },
+    /// A worker could not be kept running.
+    #[error(transparent)]
+    Worker(#[from] KeeperFault),
+}
+
+impl DevFault {
+    /// Whether it is a matter of what was asked, rather than of what happened.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::Config(_)
+                | Self::Workers(_)
+                | Self::InUse { .. }
+                | Self::Server(DevError::PortTaken { .. })
+        )
+    }
+}
+
+fn listed(findings: &[Finding]) -> String {
+    let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}

@@ -1,0 +1,180 @@
+//! The running whole of `puruto dev`: two servers and the workers on them.
+//!
+//! Owns the order: servers before workers at the start, workers before servers at the end.
+
+use std::time::Duration;
+
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    DevFault,
+    hints::Addresses,
+    keeper::{Keeper, KeeperFault},
+    plan::Plan,
+    relay::follow,
+    screen::{Colour, Screen, Voice},
+};
+use crate::{
+    clock::Chance,
+    dev::{
+        error::DevError,
+        pair::{Pair, PairLaunch},
+        port::Port,
+        server::Server,
+        tool::Tool,
+        worker::{self, WorkerLaunch},
+    },
+};
+
+/// How long workers may take from their start until they serve.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+/// How often they are asked meanwhile.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+/// How long beyond its own bound for draining a worker may take to end.
+const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// The running fleet; dropping it kills it.
+pub(super) struct Fleet {
+    servers: Pair,
+    /// Where each worker began to serve `/metrics`.
+    telemetry: Vec<Port>,
+    keepers: JoinSet<Result<(), KeeperFault>>,
+    stop: CancellationToken,
+    logs: JoinSet<()>,
+}
+
+impl Fleet {
+    /// Starts everything; the workers may not serve yet.
+    pub(super) async fn start(plan: &Plan, screen: &Screen) -> Result<Self, DevFault> {
+        let chance = Chance::system();
+        let voice = Voice::new(screen, "dev", Colour::Faint);
+        let launch = PairLaunch {
+            data: plan.data_dir.clone(),
+            nats_port: plan.nats_port,
+            redis_port: plan.redis_port,
+            guard: plan.guard.clone(),
+        };
+        let servers = Pair::start(&launch, &plan.places, &chance, &voice).await?;
+        let mut fleet = Self {
+            telemetry: Vec::new(),
+            keepers: JoinSet::new(),
+            stop: CancellationToken::new(),
+            logs: JoinSet::new(),
+            servers,
+        };
+        fleet.show_servers(screen);
+        fleet.start_workers(plan, screen, &chance)?;
+        Ok(fleet)
+    }
+
+    fn show_servers(&mut self, screen: &Screen) {
+        let servers = [
+            (Tool::Nats, &self.servers.nats, Colour::Blue),
+            (Tool::Redis, &self.servers.redis, Colour::Magenta),
+        ];
+        for (tool, server, colour) in servers {
+            let (log, voice) = (server.log(), Voice::new(screen, tool.name(), colour));
+            self.logs.spawn(async move { follow(&log, &voice).await });
+        }
+    }
+
+    fn start_workers(
+        &mut self,
+        plan: &Plan,
+        screen: &Screen,
+        chance: &Chance,
+    ) -> Result<(), DevError> {
+        let colours = [Colour::Green, Colour::Cyan, Colour::Yellow]
+            .into_iter()
+            .cycle();
+        for (number, colour) in (1..=plan.workers.get()).zip(colours) {
+            let name = format!("worker-{number}");
+            let telemetry = Port::free(chance)?;
+            self.telemetry.push(telemetry);
+            let mut set = worker::variables_of(&self.servers);
+            set.extend(plan.variables.iter().cloned());
+            let keeper = Keeper {
+                voice: Voice::new(screen, &name, colour),
+                launch: WorkerLaunch {
+                    name,
+                    workers_dir: plan.workers_dir.clone(),
+                    folder: None,
+                    telemetry,
+                    set,
+                    unset: Vec::new(),
+                    guard: plan.guard.clone(),
+                },
+                chance: chance.clone(),
+                stop: self.stop.clone(),
+                stop_within: plan.drain_timeout + STOP_GRACE,
+            };
+            self.keepers.spawn(keeper.keep());
+        }
+        Ok(())
+    }
+
+    /// Where it is.
+    pub(super) fn addresses(&self) -> Addresses {
+        Addresses {
+            nats: self.servers.nats.url(),
+            redis: self.servers.redis.url(),
+            telemetry: self.telemetry.clone(),
+        }
+    }
+
+    /// Waits until something ended that should not have, and says what.
+    pub(super) async fn failed(&mut self) -> DevFault {
+        tokio::select! {
+            ended = self.servers.ended() => match ended {
+                Ok(tool) => DevFault::ServerEnded { tool, log: self.server(tool).log() },
+                Err(error) => error.into(),
+            },
+            fault = first_fault(&mut self.keepers) => fault,
+        }
+    }
+
+    const fn server(&self, tool: Tool) -> &Server {
+        match tool {
+            Tool::Nats => &self.servers.nats,
+            Tool::Redis => &self.servers.redis,
+        }
+    }
+
+    /// Lets the workers drain, then the servers end. A worker's own trouble while it ends was
+    /// shown in its log.
+    pub(super) async fn stop(&mut self) -> Result<(), DevFault> {
+        self.stop.cancel();
+        while self.keepers.join_next().await.is_some() {}
+        self.servers.stop().await?;
+        Ok(())
+    }
+}
+
+/// Waits until every worker serves; false when one still does not after a while.
+pub(super) async fn ready(telemetry: &[Port]) -> bool {
+    let all = async {
+        for port in telemetry {
+            while !worker::is_ready(*port).await {
+                sleep(ASK_EVERY).await;
+            }
+        }
+    };
+    timeout(READY_WITHIN, all).await.is_ok()
+}
+
+/// Never ends while every worker is kept.
+async fn first_fault(keepers: &mut JoinSet<Result<(), KeeperFault>>) -> DevFault {
+    loop {
+        match keepers.join_next().await {
+            Some(Ok(Err(fault))) => return fault.into(),
+            Some(Err(error)) => return DevFault::Io(error.into()),
+            // It was told to stop.
+            Some(Ok(Ok(()))) => {}
+            None => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! `puruto dev`: the whole fleet on a laptop, in one command.
+//!
+//! Owns the life of the servers and worker processes that it starts, and the file that leads other
+//! commands to them. It stops workers before servers, and leaves no process behind even when it is
+//! killed: each of them runs under the guard. Never: a request; asking is for other commands.
+
+mod env_file;
+mod fault;
+mod fleet;
+pub(super) mod hints;
+mod keeper;
+mod lock;
+pub(super) mod plan;
+mod relay;
+mod restarts;
+pub(super) mod screen;
+pub(super) mod signals;
+
+use std::{
+    num::NonZeroU16,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use tokio::time::Instant;
+
+use self::{
+    env_file::EnvFile,
+    fleet::Fleet,
+    hints::Addresses,
+    plan::Plan,
+    screen::{Colour, Screen, Voice},
+    signals::Ends,
+};
+pub use self::{fault::DevFault, keeper::KeeperFault};
+use crate::{
+    config::{DEV_ENV, Environment},
+    dev::say::Say as _,
+    puruto,
+};
+
+/// Flags of `puruto dev`.
+#[derive(Args, Clone, Debug)]
+pub struct DevArgs {
+    /// How many worker processes to run
+    #[arg(long, value_name = "N", default_value = "2")]
+    workers: NonZeroU16,
+    /// The folder of the fleet's Purutos, one folder each
+    #[arg(long, value_name = "DIR")]
+    workers_dir: Option<PathBuf>,
+    /// Where the servers keep their data from one run to the next
+    #[arg(long, value_name = "DIR", default_value = ".puruto/data")]
+    data_dir: PathBuf,
+    /// Where NATS listens (default: 4222 if that is free, else another)
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    nats_port: Option<u16>,
+    /// Where Redis listens (default: 6379 if that is free, else another)
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    redis_port: Option<u16>,
+}
+
+/// Runs the fleet until a signal ends it.
+///
+/// # Errors
+///
+/// Why it cannot run, or had to end by itself; nothing of it is left running.
+pub async fn run(
+    args: &DevArgs,
+    config_file: Option<&Path>,
+    environment: &Environment,
+) -> Result<(), DevFault> {
+    let (begun, ends) = (Instant::now(), signals::listen()?);
+    let screen = Screen::stdout(environment);
+    let voice = Voice::new(&screen, "dev", Colour::Faint);
+    let config = plan::configuration(args, config_file, environment)?;
+    let purutos = puruto::Fleet::load(&config.worker.workers_dir).map_err(DevFault::Workers)?;
+    let plan = Plan::new(args, &config, environment, &screen)?;
+    let _lock = lock::acquire(&plan.data_dir)?;
+    let started = Fleet::start(&plan, &screen);
+    let Some(started) = ends.orderly.run_until_cancelled(started).await else {
+        return Ok(());
+    };
+    let mut fleet = started?;
+    let addresses = fleet.addresses();
+    let welcome = async {
+        if !fleet::ready(&addresses.telemetry).await {
+            voice.say("not every worker serves yet; the log says why");
+        }
+        let file = env_file(&addresses, &plan);
+        for line in hints::of(&addresses, &purutos, environment, begun.elapsed()) {
+            voice.say(&line);
+        }
+        file
+    };
+    let served = serve(&mut fleet, &ends, welcome).await;
+    voice.say("ending: first the workers finish what they run (once more: at once)");
+    let stopped = ends.at_once.run_until_cancelled(fleet.stop()).await;
+    served?;
+    stopped.unwrap_or(Ok(()))
+}
+
+/// Serves until a signal, or until something fails. What leads others here is gone by the end.
+async fn serve(
+    fleet: &mut Fleet,
+    ends: &Ends,
+    welcome: impl Future<Output = Result<EnvFile, DevFault>>,
+) -> Result<(), DevFault> {
+    let welcomed = async {
+        let _file = welcome.await?;
+        std::future::pending().await
+    };
+    tokio::select! {
+        () = ends.orderly.cancelled() => Ok(()),
+        fault = fleet.failed() => Err(fault),
+        failed = welcomed => failed,
+    }
+}
+
+fn env_file(addresses: &Addresses, plan: &Plan) -> Result<EnvFile, DevFault> {
+    let workers_dir = plan.workers_dir.display().to_string();
+    let variables = [
+        ("NATS_URL", addresses.nats.clone()),
+        ("REDIS_URL", addresses.redis.clone()),
+        ("PURUTO_WORKER__WORKERS_DIR", workers_dir),
+    ];
+    let mut comments = vec![format!("process {}", std::process::id())];
+    comments.extend(addresses.metrics());
+    EnvFile::write(Path::new(DEV_ENV), &variables, &comments)
+}

@@ -1,0 +1,116 @@
+//! What is to be started, settled before anything is.
+//!
+//! Owns how flags, configuration and environment become a plan. Never: a process.
+
+use std::{
+    env,
+    ffi::OsString,
+    num::NonZeroU16,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{DevArgs, DevFault, screen::Screen};
+use crate::{
+    config::{Config, Environment, Flag, Inputs, LogStyle, gather},
+    dev::{
+        find::Places,
+        guard::Guard,
+        port::{Port, PortChoice},
+        tool::Tool,
+    },
+};
+
+/// What the fleet is started with.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) workers_dir: PathBuf,
+    pub(super) workers: NonZeroU16,
+    pub(super) data_dir: PathBuf,
+    pub(super) nats_port: PortChoice,
+    pub(super) redis_port: PortChoice,
+    /// How long a worker takes at most to drain.
+    pub(super) drain_timeout: Duration,
+    /// What workers get in their environment beside ours.
+    pub(super) variables: Vec<(String, String)>,
+    pub(super) places: Places,
+    pub(super) guard: Guard,
+}
+
+impl Plan {
+    /// What these flags ask for, with the configuration that the workers will have.
+    ///
+    /// # Errors
+    ///
+    /// Our own program cannot be named.
+    pub(super) fn new(
+        args: &DevArgs,
+        config: &Config,
+        environment: &Environment,
+        screen: &Screen,
+    ) -> Result<Self, DevFault> {
+        let port = |asked: Option<u16>| {
+            asked.map_or(PortChoice::Usual, |number| {
+                PortChoice::Exactly(Port::new(number))
+            })
+        };
+        let style = match config.log.format {
+            LogStyle::Auto if screen.is_coloured() => Some("pretty"),
+            LogStyle::Auto => Some("plain"),
+            // As somebody asked for.
+            LogStyle::Json | LogStyle::Plain | LogStyle::Pretty => None,
+        };
+        let style = style.map(|style| ("PURUTO_LOG__FORMAT".to_owned(), style.to_owned()));
+        Ok(Self {
+            workers_dir: config.worker.workers_dir.clone(),
+            workers: args.workers,
+            data_dir: args.data_dir.clone(),
+            nats_port: port(args.nats_port),
+            redis_port: port(args.redis_port),
+            drain_timeout: config.worker.drain_timeout,
+            variables: style.into_iter().collect(),
+            places: places(environment),
+            guard: Guard::new(env::current_exe()?),
+        })
+    }
+}
+
+/// The configuration that the workers will have.
+pub(super) fn configuration(
+    args: &DevArgs,
+    file: Option<&Path>,
+    environment: &Environment,
+) -> Result<Config, DevFault> {
+    let workers_dir = args.workers_dir.as_ref().map(|folder| Flag {
+        flag: "--workers-dir".to_owned(),
+        key: "worker.workers_dir".to_owned(),
+        value: folder.display().to_string(),
+    });
+    // Our own servers are not up yet. That some are named keeps out what a `puruto dev` that was
+    // killed has left in this folder.
+    let ours = [("NATS_URL", Port::usual(Tool::Nats).address().to_string())];
+    let named = environment
+        .iter()
+        .map(|(name, value)| (name, value.to_owned()));
+    let gathered = gather(&Inputs {
+        folder: Path::new("."),
+        file,
+        environment: &named.chain(ours).collect(),
+        flags: workers_dir.as_slice(),
+    });
+    Ok(gathered.map_err(DevFault::Config)?.config)
+}
+
+/// Where programs are sought, as the environment says.
+pub(in crate::cli) fn places(environment: &Environment) -> Places {
+    let named = |tool: Tool| environment.get(tool.variable()).map(PathBuf::from);
+    Places {
+        nats_server: named(Tool::Nats),
+        redis_server: named(Tool::Redis),
+        search_path: environment
+            .get("PATH")
+            .map(OsString::from)
+            .unwrap_or_default(),
+        tool_folder: Places::TOOL_FOLDER.into(),
+    }
+}

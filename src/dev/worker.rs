@@ -1,0 +1,138 @@
+//! One worker process on local servers: started, asked, stopped, killed.
+//!
+//! Owns the process and how it is told where its servers are: by its environment, which outweighs
+//! every file. What the worker does is its own business.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use tokio::process::{ChildStderr, ChildStdout};
+
+use super::{guard::Guard, pair::Pair, port::Port, probe, process::Process};
+
+/// What a worker process is started with.
+#[derive(Clone, Debug)]
+pub struct WorkerLaunch {
+    /// What it is called in logs, headers and connection names; unique among its fleet.
+    pub name: String,
+    /// The folder of the fleet's Purutos.
+    pub workers_dir: PathBuf,
+    /// The folder that it runs in; ours when there is none.
+    pub folder: Option<PathBuf>,
+    /// Where it serves `/metrics` and `/readyz`.
+    pub telemetry: Port,
+    /// Variables that it gets.
+    pub set: Vec<(String, String)>,
+    /// Variables of ours that it does not get.
+    pub unset: Vec<String>,
+    /// Lets it not outlive us.
+    pub guard: Guard,
+}
+
+/// The variables that lead a process to `servers`, whatever else is configured.
+#[must_use]
+pub fn variables_of(servers: &Pair) -> Vec<(String, String)> {
+    vec![
+        ("PURUTO_NATS__URL".to_owned(), servers.nats.url()),
+        ("PURUTO_REDIS__URL".to_owned(), servers.redis.url()),
+    ]
+}
+
+/// A worker process; dropping it kills it.
+#[derive(Debug)]
+pub struct WorkerProcess {
+    process: Process,
+    telemetry: Port,
+}
+
+impl WorkerProcess {
+    /// Starts it, its output piped.
+    ///
+    /// # Errors
+    ///
+    /// When the process cannot be started.
+    pub async fn start(launch: &WorkerLaunch) -> io::Result<Self> {
+        let mut command = launch.guard.verb("worker");
+        command.arg("--workers-dir").arg(&launch.workers_dir);
+        for name in &launch.unset {
+            command.env_remove(name);
+        }
+        command
+            .envs(launch.set.iter().map(|(name, value)| (name, value)))
+            .env("PURUTO_WORKER__ID", &launch.name)
+            .env(
+                "PURUTO_WORKER__TELEMETRY",
+                launch.telemetry.address().to_string(),
+            )
+            .current_dir(launch.folder.as_deref().unwrap_or_else(|| Path::new(".")))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Ok(Self {
+            process: Process::spawn(command).await?,
+            telemetry: launch.telemetry,
+        })
+    }
+
+    /// What it prints; `None` for what somebody took before.
+    pub fn take_output(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+        let (_, output, errors) = self.process.take_pipes();
+        (output, errors)
+    }
+
+    /// Its process id; `None` once it has ended.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.process.pid()
+    }
+
+    /// Whether it serves: it has its servers and its session.
+    pub async fn is_ready(&self) -> bool {
+        is_ready(self.telemetry).await
+    }
+
+    /// What it shows of itself, in the text format of Prometheus.
+    ///
+    /// # Errors
+    ///
+    /// When it does not answer in time.
+    pub async fn metrics(&self) -> io::Result<String> {
+        probe::get(self.telemetry, "/metrics").await
+    }
+
+    /// Waits, without a bound of its own, until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot tell.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.process.wait().await
+    }
+
+    /// Lets it drain, and kills it when it has not ended `within` that time.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be signalled or waited for.
+    pub async fn stop(&mut self, within: Duration) -> io::Result<ExitStatus> {
+        self.process.stop(within).await
+    }
+
+    /// Ends it at once, as a crash would.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be signalled or waited for.
+    pub async fn kill(&mut self) -> io::Result<ExitStatus> {
+        self.process.kill().await
+    }
+}
+
+/// Whether the worker process that has this port serves.
+pub async fn is_ready(telemetry: Port) -> bool {
+    probe::get(telemetry, "/readyz").await.is_ok()
+}
