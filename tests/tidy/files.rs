@@ -35,6 +35,25 @@ pub(crate) fn overlong(project: &Project) -> Vec<String> {
     faults
 }
 
+/// Test programs of which `tests/README.md` does not tell.
+pub(crate) fn untold(project: &Project) -> Vec<String> {
+    let readme = project.file("tests/README.md");
+    let mut faults = Vec::new();
+    for source in project.rust().filter(|source| source.is_under("tests")) {
+        let parts: Vec<_> = source
+            .path
+            .iter()
+            .filter_map(|part| part.to_str())
+            .collect();
+        if let [_, program, "main.rs"] = parts.as_slice()
+            && !readme.text.contains(&format!("| `{program}` |"))
+        {
+            faults.push(readme.fault(&format!("does not say what `{program}` proves")));
+        }
+    }
+    faults
+}
+
 /// Documents and settings that name a folder which only some machines have.
 pub(crate) fn machine_paths(project: &Project) -> Vec<String> {
     let is_read = |source: &&Source| source.ends_in("md") || source.ends_in("toml");

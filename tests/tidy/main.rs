@@ -59,6 +59,11 @@ fn what_people_read_names_no_folder_of_one_machine() {
 }
 
 #[test]
+fn every_test_program_is_told_of() {
+    hold(files::untold);
+}
+
+#[test]
 fn nothing_is_left_for_later() {
     hold(unfinished::marks);
 }

@@ -226,6 +226,19 @@ fn a_folder_of_one_machine_is_found_in_what_people_read() {
 }
 
 #[test]
+fn a_test_program_that_the_readme_leaves_out_is_found() {
+    let program = ("tests/sim/main.rs", "");
+    let part = ("tests/sim/world.rs", "");
+    let readme = "tests/README.md";
+    let told = [program, part, (readme, "| `sim` | the walk |")];
+    let untold = [program, part, (readme, "| `e2e` | the walk |")];
+
+    assert_eq!(faults(files::untold, &told), [""; 0]);
+    let fault = "tests/README.md: does not say what `sim` proves";
+    assert_eq!(faults(files::untold, &untold), [fault]);
+}
+
+#[test]
 fn a_mark_of_unfinished_work_is_found_in_every_kind_of_file() {
     let mark = ["TO", "DO"].concat();
     for path in [
