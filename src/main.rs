@@ -1,18 +1,37 @@
-//! The `puruto` binary.
+//! The `puruto` binary: the process as values, then one verb.
 
-use std::{
-    env,
-    io::{self, Write as _},
-    process::ExitCode,
+use std::{env, io, path::PathBuf, process::ExitCode};
+
+use puruto_fleet::{
+    cli::{self, Exit, Output, World},
+    clock::{Chance, Clock},
+    config::Environment,
+    dev::guard,
 };
-
-use puruto_fleet::dev::guard;
 
 fn main() -> ExitCode {
     let mut args = env::args_os().skip(1);
     if args.next().is_some_and(|verb| verb == guard::VERB) {
-        let error = guard::exec(args);
-        drop(writeln!(io::stderr(), "puruto: {error}"));
+        return guarded(args);
     }
-    ExitCode::from(2)
+    // One provider for every connection with TLS; there is none before.
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let mut world = World {
+        environment: Environment::of_process(),
+        folder: PathBuf::new(),
+        stdin: Box::new(io::stdin()),
+        output: Output::of_process(),
+        clock: Clock::system(),
+        chance: Chance::system(),
+    };
+    cli::run(env::args_os(), &mut world).into()
+}
+
+/// Becomes the program to be guarded; comes back only when that cannot be.
+fn guarded(args: impl Iterator<Item = std::ffi::OsString>) -> ExitCode {
+    let error = guard::exec(args);
+    Output::of_process().error(format_args!("puruto: {error}"));
+    Exit::Usage.into()
 }

@@ -2,8 +2,36 @@
 //!
 //! Never: a decision about a request; a verb gathers what it needs and calls the library.
 
+mod app;
+mod asker;
+mod cancel;
+mod check;
+mod completions;
+mod configuration;
 mod connect;
 /// `puruto dev`: the whole fleet on a laptop.
 pub mod dev;
+mod exit;
+mod failure;
+mod invoke;
+mod logs;
+mod output;
+mod progress;
+mod result;
+mod schema;
+mod session;
+mod show;
+mod status;
+mod watch;
 /// `puruto worker`: one worker process.
 pub mod worker;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    app::run,
+    exit::Exit,
+    output::{Output, Reader},
+    session::World,
+};

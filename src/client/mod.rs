@@ -9,6 +9,8 @@ mod caller;
 mod cancel;
 mod fault;
 mod invocation;
+mod lazy;
+mod nats;
 mod pending;
 mod port;
 mod reading;
@@ -25,6 +27,7 @@ pub use self::{
     cancel::Cancelled,
     fault::ClientFault,
     invocation::Invocation,
+    lazy::LazyRecords,
     pending::Pending,
     port::{Arrival, Arrivals, Exchange},
     status::{Standing, Status},

@@ -1,0 +1,123 @@
+//! The command line: which verbs there are, and what becomes of each.
+
+use std::{ffi::OsString, future::Future};
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use super::{
+    cancel, check, completions, configuration,
+    dev::{self, DevArgs},
+    exit::{Exit, TABLE},
+    failure::Failure,
+    invoke, logs, result, schema,
+    session::{GlobalArgs, World},
+    status, watch,
+    worker::{self, WorkerArgs},
+};
+
+/// A message-queue driven worker fleet for AI agents, on NATS JetStream and Redis
+#[derive(Debug, Parser)]
+#[command(name = "puruto", version, after_help = TABLE, arg_required_else_help = true)]
+pub(super) struct App {
+    #[command(flatten)]
+    global: GlobalArgs,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Ask a Puruto for something and wait for the result
+    #[command(after_help = TABLE)]
+    Invoke(invoke::InvokeArgs),
+    /// Follow the results of one chain as they come
+    Watch(watch::WatchArgs),
+    /// Tell where a request stands
+    Status(status::StatusArgs),
+    /// Print the result of a request
+    #[command(after_help = TABLE)]
+    Result(result::ResultArgs),
+    /// Cancel a request
+    Cancel(cancel::CancelArgs),
+    /// Run the whole fleet on this machine: NATS, Redis and workers
+    Dev(DevArgs),
+    /// Run one worker process
+    Worker(WorkerArgs),
+    /// Check every Puruto's folder and policy
+    Check(check::CheckArgs),
+    /// Print the configuration in force and where each value was given
+    Config(configuration::ConfigArgs),
+    /// Print the JSON Schema of a request or a result
+    Schema(schema::SchemaArgs),
+    /// Print the completions of a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// Runs the command in `args`, the program's name first; tells `world` what came of it.
+pub fn run(args: impl IntoIterator<Item = OsString>, world: &mut World) -> Exit {
+    let app = match App::try_parse_from(args) {
+        Ok(app) => app,
+        Err(error) => return usage(&error, world),
+    };
+    app.dispatch(world).unwrap_or_else(|failure| {
+        if !failure.is_silent() {
+            for line in failure.to_string().lines() {
+                world.output.error(format_args!("puruto: {line}"));
+            }
+        }
+        failure.exit()
+    })
+}
+
+/// What clap says: help and version are answers, the rest are errors.
+fn usage(error: &clap::Error, world: &World) -> Exit {
+    let text = error.render();
+    if error.use_stderr() {
+        world.output.error(text.to_string().trim_end());
+        return Exit::Usage;
+    }
+    // A reader that is gone needs no help.
+    world.output.answer(text.to_string().trim_end()).ok();
+    Exit::Ok
+}
+
+impl App {
+    fn dispatch(self, world: &mut World) -> Result<Exit, Failure> {
+        let Self { global, verb } = self;
+        match verb {
+            Verb::Invoke(args) => {
+                let invocation = args.prepare(&global, world)?;
+                block_on(invoke::run(invocation, world))
+            }
+            Verb::Watch(args) => block_on(watch::run(&args, &global, world)),
+            Verb::Status(args) => block_on(status::run(&args, &global, world)),
+            Verb::Result(args) => block_on(result::run(&args, &global, world)),
+            Verb::Cancel(args) => block_on(cancel::run(&args, &global, world)),
+            Verb::Dev(args) => {
+                let file = global.config.as_deref();
+                let served = dev::run(&args, file, &world.environment);
+                block_on(async { Ok(served.await.map(|()| Exit::Ok)?) })
+            }
+            Verb::Worker(args) => {
+                let gathered = global.gather(world, args.flags())?;
+                let logs = logs::start(&gathered.config, world)?;
+                let drained = worker::work(&gathered.config, &world.environment);
+                logs.finish(world);
+                drained?;
+                Ok(Exit::Ok)
+            }
+            Verb::Check(args) => check::run(&args, &global, world),
+            Verb::Config(args) => configuration::run(&args, &global, world),
+            Verb::Schema(args) => schema::run(&args, world),
+            Verb::Completions(args) => completions::run(&args, Self::command(), world),
+        }
+    }
+}
+
+/// Runs a client's verb to its end, on one thread.
+fn block_on(verb: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(verb)
+}

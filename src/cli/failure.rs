@@ -1,0 +1,97 @@
+//! Why a command did not come to an answer: one line for a person, one exit code.
+
+use std::io;
+
+use super::{dev::DevFault, exit::Exit, worker::WorkerFault};
+use crate::{broker::BrokerFault, client::ClientFault, config::Mistakes, store::StoreFault};
+
+/// Why a command did not come to an answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// The configuration has mistakes.
+    #[error("{0}")]
+    Config(#[from] Mistakes),
+    /// What was typed cannot be meant.
+    #[error("{0}")]
+    Usage(String),
+    /// The fleet gave no answer.
+    #[error(transparent)]
+    Client(ClientFault),
+    /// A server cannot be reached, and where its address came from.
+    #[error("{what} (address from {source_of}); is it running? `puruto dev` starts one here")]
+    NoConnection {
+        /// Which, and why.
+        what: String,
+        /// Who gave the address.
+        source_of: String,
+    },
+    /// No result within the time that was given.
+    #[error("{0}")]
+    Timeout(String),
+    /// The worker could not start or stop.
+    #[error(transparent)]
+    Worker(#[from] WorkerFault),
+    /// The fleet on this machine could not run, or had to end by itself.
+    #[error(transparent)]
+    Dev(#[from] DevFault),
+    /// Logs or traces cannot be set up.
+    #[error("{0}")]
+    Telemetry(String),
+    /// Standard input or output failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl Failure {
+    /// How the command ends.
+    pub(super) fn exit(&self) -> Exit {
+        match self {
+            Self::Config(_) | Self::Usage(_) | Self::Telemetry(_) => Exit::Usage,
+            Self::Client(fault) => exit_of(fault),
+            Self::NoConnection { .. } => Exit::NoConnection,
+            Self::Timeout(_) => Exit::Timeout,
+            Self::Dev(fault) if fault.is_usage() => Exit::Usage,
+            Self::Dev(_) | Self::Worker(_) => Exit::Error,
+            // Whoever read our output has what it wanted.
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
+            Self::Io(_) => Exit::Error,
+        }
+    }
+
+    /// Whether there is somebody to tell.
+    pub(super) fn is_silent(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+const fn exit_of(fault: &ClientFault) -> Exit {
+    match fault {
+        ClientFault::PromptTooLong { .. }
+        | ClientFault::TargetUnknown { .. }
+        | ClientFault::Ambiguous { .. }
+        | ClientFault::Broker(BrokerFault::TooLarge { .. }) => Exit::Usage,
+        ClientFault::Broker(BrokerFault::Unreachable { .. } | BrokerFault::TimedOut { .. })
+        | ClientFault::Store(
+            StoreFault::Unreachable { .. }
+            | StoreFault::TimedOut { .. }
+            | StoreFault::Unready { .. },
+        ) => Exit::NoConnection,
+        ClientFault::Broker(BrokerFault::Refused { .. } | BrokerFault::Unsuitable(_))
+        | ClientFault::Store(StoreFault::Nonsense { .. } | StoreFault::Unsuitable(_))
+        | ClientFault::Unreadable { .. } => Exit::Error,
+    }
+}
+
+/// Which server a fault says cannot be reached: the section of its address.
+pub(super) const fn unreachable_section(fault: &ClientFault) -> Option<&'static str> {
+    match fault {
+        ClientFault::Broker(BrokerFault::Unreachable { .. }) => Some("nats"),
+        ClientFault::Store(StoreFault::Unreachable { .. }) => Some("redis"),
+        ClientFault::PromptTooLong { .. }
+        | ClientFault::Broker(_)
+        | ClientFault::Store(_)
+        | ClientFault::Unreadable { .. }
+        | ClientFault::TargetUnknown { .. }
+        | ClientFault::Ambiguous { .. } => None,
+    }
+}

@@ -1,0 +1,33 @@
+//! `puruto schema`: the JSON Schema of what travels.
+
+use clap::{Args, ValueEnum};
+
+use super::{exit::Exit, failure::Failure, session::World};
+use crate::contract::{request_schema, result_schema};
+
+/// Flags of `puruto schema`.
+#[derive(Args, Debug)]
+pub(super) struct SchemaArgs {
+    /// Of what
+    of: Of,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Of {
+    /// What a caller publishes
+    Request,
+    /// What it gets
+    Result,
+}
+
+/// Shows the schema.
+pub(super) fn run(args: &SchemaArgs, world: &World) -> Result<Exit, Failure> {
+    let schema = match args.of {
+        Of::Request => request_schema(),
+        Of::Result => result_schema(),
+    };
+    world
+        .output
+        .answer(format_args!("{:#}", schema.to_value()))?;
+    Ok(Exit::Ok)
+}

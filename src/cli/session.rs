@@ -1,0 +1,149 @@
+//! What every verb stands on: the process around it, and the configuration once it is gathered.
+
+use std::{
+    fmt,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+
+use super::{
+    connect::{nats_options, redis_options},
+    failure::{Failure, unreachable_section},
+    output::Output,
+};
+use crate::{
+    broker::nats::NatsClient,
+    client::{Client, ClientFault, LazyRecords, Patience, Settings},
+    clock::{Chance, Clock},
+    config::{self, Environment, Flag, Gathered, Inputs},
+    policy::{LivePolicies, PolicySet},
+};
+
+/// The process around a command, as values.
+pub struct World {
+    /// Its environment.
+    pub environment: Environment,
+    /// Its working folder; empty for wherever it runs.
+    pub folder: PathBuf,
+    /// Where it reads.
+    pub stdin: Box<dyn Read>,
+    /// Where it writes.
+    pub output: Output,
+    /// The time of day.
+    pub clock: Clock,
+    /// Where ids come from.
+    pub chance: Chance,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("folder", &self.folder)
+            .field("output", &self.output)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Flags of every verb.
+#[derive(Args, Debug)]
+pub(super) struct GlobalArgs {
+    /// Read this file instead of config/fleet.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Where NATS is (also NATS_URL)
+    #[arg(long, global = true, value_name = "URL")]
+    nats: Option<String>,
+    /// Where Redis is (also REDIS_URL)
+    #[arg(long, global = true, value_name = "URL")]
+    redis: Option<String>,
+    /// Set any key of the configuration; repeatable
+    #[arg(long, global = true, value_name = "SECTION.KEY=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+}
+
+fn assignment(text: &str) -> Result<(String, String), &'static str> {
+    let (key, value) = text.split_once('=').ok_or("expected SECTION.KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+impl GlobalArgs {
+    fn flags(&self) -> Vec<Flag> {
+        let flag = |flag: &str, key: &str, value: &str| Flag {
+            flag: flag.to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let nats = self.nats.iter().map(|it| flag("--nats", "nats.url", it));
+        let redis = self.redis.iter().map(|it| flag("--redis", "redis.url", it));
+        let set = self.set.iter().map(|(key, it)| flag("--set", key, it));
+        nats.chain(redis).chain(set).collect()
+    }
+
+    /// Gathers the configuration; `more` are the verb's own flags.
+    pub(super) fn gather(&self, world: &World, more: Vec<Flag>) -> Result<Gathered, Failure> {
+        let mut flags = self.flags();
+        flags.extend(more);
+        let inputs = Inputs {
+            folder: &world.folder,
+            file: self.config.as_deref(),
+            environment: &world.environment,
+            flags: &flags,
+        };
+        Ok(config::gather(&inputs)?)
+    }
+}
+
+/// The flag by which several verbs name the workers folder.
+pub(super) fn workers_dir_flag(dir: Option<&Path>) -> Vec<Flag> {
+    let flag = |dir: &Path| Flag {
+        flag: "--workers-dir".to_owned(),
+        key: "worker.workers_dir".to_owned(),
+        value: dir.display().to_string(),
+    };
+    dir.map(flag).into_iter().collect()
+}
+
+/// A caller's way to the real fleet.
+pub(super) type FleetClient = Client<NatsClient, LazyRecords>;
+
+/// Connects as configured.
+pub(super) async fn connect(
+    world: &World,
+    gathered: &Gathered,
+    policies: PolicySet,
+) -> Result<FleetClient, Failure> {
+    let config = &gathered.config;
+    let name = format!("{:08x}", world.chance.bits128() >> 96);
+    let options = nats_options(config, "client", &name, &world.chance);
+    let explain = |fault| explain(gathered, fault);
+    let nats = NatsClient::connect(options).await;
+    let nats = nats.map_err(|fault| explain(fault.into()))?;
+    let redis = redis_options(config).map_err(|fault| explain(fault.into()))?;
+    let settings = Settings {
+        subjects: config.nats.prefix.clone(),
+        policies: LivePolicies::fixed(policies),
+        patience: Patience {
+            grace: config.client.grace,
+            read_back: config.client.read_back_interval,
+        },
+        clock: world.clock.clone(),
+        chance: world.chance.clone(),
+    };
+    let records = LazyRecords::new(redis, world.chance.clone());
+    Ok(Client::new(nats, records, settings))
+}
+
+/// A fault of the client, with what its reader can do about it.
+pub(super) fn explain(gathered: &Gathered, fault: ClientFault) -> Failure {
+    let source = unreachable_section(&fault)
+        .and_then(|section| gathered.effective.source_of(section, "url"));
+    match source {
+        Some(source) => Failure::NoConnection {
+            what: fault.to_string(),
+            source_of: source.to_string(),
+        },
+        None => Failure::Client(fault),
+    }
+}
