@@ -8,78 +8,34 @@ use crate::{
 };
 
 /// Each layer in the order of the walk, and which of those above it it may name.
-const LAYERS: &[(&str, &[&str])] = &[
-    ("clock", &[]),
-    ("contract", &["clock"]),
-    ("policy", &["contract"]),
-    ("store", &["clock", "contract"]),
-    ("broker", &["clock", "contract", "store"]),
-    ("runtime", &["clock", "contract"]),
-    ("handler", &["clock", "contract", "store", "runtime"]),
-    ("puruto", &["contract", "policy", "runtime", "handler"]),
-    (
-        "telemetry",
-        &["clock", "contract", "store", "broker", "runtime"],
-    ),
+const LAYERS: &[(&str, &str)] = &[
+    ("clock", ""),
+    ("contract", "clock"),
+    ("policy", "contract"),
+    ("store", "clock contract"),
+    ("broker", "clock contract store"),
+    ("runtime", "clock contract"),
+    ("handler", "clock contract store runtime"),
+    ("puruto", "contract policy runtime handler"),
+    ("telemetry", "clock contract store broker runtime"),
     (
         "pipeline",
-        &[
-            "clock",
-            "contract",
-            "policy",
-            "store",
-            "broker",
-            "handler",
-            "telemetry",
-        ],
+        "clock contract policy store broker handler puruto telemetry",
     ),
     (
         "worker",
-        &[
-            "clock",
-            "contract",
-            "policy",
-            "store",
-            "broker",
-            "handler",
-            "telemetry",
-            "pipeline",
-        ],
+        "clock contract policy store broker handler puruto telemetry pipeline",
     ),
     // A caller sees subjects and results, not how they come about.
-    (
-        "client",
-        &[
-            "clock",
-            "contract",
-            "policy",
-            "store",
-            "broker",
-            "telemetry",
-        ],
-    ),
-    ("config", &["contract", "telemetry"]),
-    ("dev", &["clock", "config"]),
+    ("client", "clock contract policy store broker telemetry"),
+    ("config", "contract telemetry"),
+    ("dev", "clock config"),
     (
         "cli",
-        &[
-            "clock",
-            "contract",
-            "policy",
-            "store",
-            "broker",
-            "runtime",
-            "handler",
-            "puruto",
-            "telemetry",
-            "worker",
-            "client",
-            "config",
-            "dev",
-        ],
+        "clock contract policy store broker runtime handler puruto telemetry worker client config dev",
     ),
     // The binary.
-    ("main", &["clock", "config", "telemetry", "dev", "cli"]),
+    ("main", "clock config telemetry dev cli"),
 ];
 
 /// Where a worker is put together from its parts, of which the walk is one.
@@ -104,12 +60,16 @@ fn faults_of(source: &Source) -> Vec<String> {
     let mut faults: Vec<String> = named
         .iter()
         .filter_map(|named| layer_of(named, module.len()))
-        .filter(|other| other != layer && !may_name.contains(other))
+        .filter(|other| other != layer && !names_in(may_name).any(|name| name == *other))
         .filter(|other| !(*other == "pipeline" && composes))
         .map(|other| source.fault(&format!("`{layer}` may not name `{other}`")))
         .collect();
     faults.dedup();
     faults
+}
+
+fn names_in(list: &str) -> impl Iterator<Item = &str> {
+    list.split_whitespace()
 }
 
 /// The layer that is named, if it is one, from a file whose module stands `depth` below the root.
@@ -164,8 +124,8 @@ fn declared_module(line: &str) -> Option<&str> {
 #[test]
 fn the_table_itself_looks_only_up() {
     for (at, (layer, may_name)) in LAYERS.iter().enumerate() {
-        for other in *may_name {
-            let above = LAYERS[..at].iter().any(|(name, _)| name == other);
+        for other in names_in(may_name) {
+            let above = LAYERS[..at].iter().any(|(name, _)| *name == other);
             assert!(
                 above,
                 "`{layer}` may name `{other}`, which does not stand above it"
