@@ -30,8 +30,8 @@ pub trait Exchange: Send + Sync + 'static {
     /// A subscription.
     type Arrivals: Arrivals;
 
-    /// Subscribes to the results of a chain. Whatever is published once this has returned is
-    /// heard.
+    /// Subscribes to the results of a chain. Whatever this connection publishes or reads
+    /// afterwards, it does with the subscription standing: a result is read, or heard, or both.
     ///
     /// # Errors
     /// There is no connection.

@@ -1,17 +1,9 @@
 //! Announcements of cancels: best effort, core NATS.
 
-use std::sync::Arc;
-
-use async_nats::Subscriber;
-use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 
-use super::{
-    super::BrokerFault,
-    api::CALL_BOUND,
-    link::{Link, Wire},
-};
+use super::{super::BrokerFault, api::CALL_BOUND, link::Link, subscription::Subscription};
 use crate::{
     contract::{PurutoName, RequestId},
     store::RequestKey,
@@ -41,42 +33,21 @@ pub(super) async fn announce(link: &Link, request: &RequestKey) -> Result<(), Br
 
 /// Hears them.
 #[derive(Debug)]
-pub(super) struct Cancels {
-    subject: String,
-    state: Mutex<Hearing>,
-}
-
-#[derive(Debug)]
-struct Hearing {
-    lives: watch::Receiver<Arc<Wire>>,
-    messages: Option<Subscriber>,
-}
+pub(super) struct Cancels(Mutex<Subscription>);
 
 impl Cancels {
     /// Begins to listen.
-    pub(super) async fn listen(link: &Link) -> Self {
+    pub(super) async fn listen(link: &Link) -> Result<Self, BrokerFault> {
         let subject = link.options().subjects.control_cancel();
-        let mut hearing = Hearing {
-            lives: link.lives(),
-            messages: None,
-        };
-        hearing.subscribe(&subject).await;
-        Self {
-            subject,
-            state: Mutex::new(hearing),
-        }
+        let subscription = Subscription::open(link, subject).await?;
+        Ok(Self(Mutex::new(subscription)))
     }
 
-    /// The next announcement; what is no announcement is passed over.
+    /// The next announcement; what is none is passed over.
     pub(super) async fn next(&self) -> RequestKey {
-        let mut hearing = self.state.lock().await;
+        let mut subscription = self.0.lock().await;
         loop {
-            let Some(messages) = &mut hearing.messages else {
-                hearing.resubscribe(&self.subject).await;
-                continue;
-            };
-            let Some(message) = messages.next().await else {
-                hearing.messages = None;
+            let Some(message) = subscription.next().await else {
                 continue;
             };
             match serde_json::from_slice::<Announcement>(&message.payload) {
@@ -87,21 +58,5 @@ impl Cancels {
                 Err(error) => tracing::debug!(%error, "a cancel that is not understood"),
             }
         }
-    }
-}
-
-impl Hearing {
-    async fn subscribe(&mut self, subject: &str) {
-        let wire = Arc::clone(&self.lives.borrow_and_update());
-        self.messages = wire.client.subscribe(subject.to_owned()).await.ok();
-    }
-
-    /// A subscription outlives a reconnect; it ends only with its connection, so a new life is
-    /// awaited.
-    async fn resubscribe(&mut self, subject: &str) {
-        if self.lives.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        self.subscribe(subject).await;
     }
 }

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use async_nats::Subscriber;
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use serde_json::Value;
-use tokio::{sync::watch, time::timeout};
 
 use super::{
-    api::{self, ApiFault, CALL_BOUND, code},
+    api::{self, ApiFault, code},
     cancels,
-    link::{Link, Wire},
+    link::Link,
     options::NatsOptions,
     publish::publish,
     results::{self, check_subject},
+    subscription::Subscription,
     unanswered::Unanswered,
     wire,
 };
@@ -110,7 +108,8 @@ impl NatsClient {
         }
     }
 
-    /// Hears the results of a chain as they are published, from now on.
+    /// Hears the results of a chain as they are published. Whatever this client publishes or reads
+    /// afterwards, it does with the subscription standing.
     ///
     /// # Errors
     /// There is no connection.
@@ -121,7 +120,7 @@ impl NatsClient {
         self.subscribe(self.subjects.results_of(correlation)).await
     }
 
-    /// Hears every result as it is published, from now on.
+    /// Hears every result as it is published, as [`NatsClient::results`] does.
     ///
     /// # Errors
     /// There is no connection.
@@ -130,31 +129,8 @@ impl NatsClient {
     }
 
     async fn subscribe(&self, pattern: String) -> Result<ResultSubscription, BrokerFault> {
-        let mut lives = self.link.lives();
-        let wire = Arc::clone(&lives.borrow_and_update());
-        let unreachable = |reason: String| BrokerFault::Unreachable {
-            address: self.link.options().address(),
-            reason,
-        };
-        let messages = wire.client.subscribe(pattern.clone()).await;
-        let messages = messages.map_err(|error| unreachable(error.to_string()))?;
-        // Once the server has answered, nothing that is published later is missed.
-        let flushed = timeout(CALL_BOUND, wire.client.flush()).await;
-        match flushed {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(unreachable(error.to_string())),
-            Err(_) => {
-                return Err(BrokerFault::TimedOut {
-                    operation: "subscribe results",
-                    after: CALL_BOUND,
-                });
-            }
-        }
-        Ok(ResultSubscription {
-            pattern,
-            lives,
-            messages,
-        })
+        let subscription = Subscription::open(&self.link, pattern).await?;
+        Ok(ResultSubscription(subscription))
     }
 
     /// What stands under a result subject.
@@ -199,32 +175,15 @@ impl NatsClient {
 }
 
 /// Results as they are published. What is published while the connection is broken is missed; it
-/// stands in the stream.
+/// stands in the stream. Dropping it ends it.
 #[derive(Debug)]
-pub struct ResultSubscription {
-    pattern: String,
-    lives: watch::Receiver<Arc<Wire>>,
-    messages: Subscriber,
-}
+pub struct ResultSubscription(Subscription);
 
 impl ResultSubscription {
     /// The next result and its subject; `None` when the connection may have missed some: read them
     /// from the stream and go on. Safe to drop and call again.
     pub async fn next(&mut self) -> Option<(String, StoredResult)> {
-        tokio::select! {
-            biased;
-            message = self.messages.next() => match message {
-                Some(message) => {
-                    return Some((message.subject.to_string(), wire::stored_result(&message)));
-                }
-                None => self.lives.changed().await.ok(),
-            },
-            changed = self.lives.changed() => changed.ok(),
-        };
-        let wire = Arc::clone(&self.lives.borrow_and_update());
-        if let Ok(messages) = wire.client.subscribe(self.pattern.clone()).await {
-            self.messages = messages;
-        }
-        None
+        let message = self.0.next().await?;
+        Some((message.subject.to_string(), wire::stored_result(&message)))
     }
 }

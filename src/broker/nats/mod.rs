@@ -16,6 +16,7 @@ mod publish;
 mod pull;
 mod reconcile;
 mod results;
+mod subscription;
 mod unanswered;
 mod waiting;
 mod wire;
@@ -66,6 +67,8 @@ impl NatsBroker {
             Link::open(&options, "publish-and-ack"),
             Link::open(&options, "control"),
         )?;
+        // First, so that the server has answered to something later when this returns.
+        let cancels = Cancels::listen(&control).await?;
         reconcile::check_server(&control).await?;
         for wanted in topology::streams(&options.subjects, &options.topology) {
             reconcile::reconcile(&control, &wanted).await?;
@@ -74,7 +77,7 @@ impl NatsBroker {
             subjects: options.subjects.clone(),
             topology: options.topology.clone(),
             results: StreamName::results(&options.subjects),
-            cancels: Cancels::listen(&control).await,
+            cancels,
             links: LaneLinks {
                 pull: Arc::new(pull),
                 settle: Arc::new(settle),

@@ -100,6 +100,7 @@ async fn results_are_heard_and_read_back() {
     let client = client(&world).await;
     let chain = "corr-1".parse().unwrap();
     let mut heard = client.results(&chain).await.expect("a subscription");
+    assert_eq!(client.stored_results(&chain).await, Ok(Vec::new()));
     for (chain, request) in [("corr-1", "a"), ("other", "x"), ("corr-1", "b")] {
         let published = world
             .broker
@@ -137,6 +138,8 @@ async fn a_subscription_says_when_it_may_have_missed_something() {
     world.server.kill().await.expect("killed");
     world.server.restart().await.expect("restarted");
     assert!(timeout(SOON, heard.next()).await.expect("told").is_none());
+    let missed = client.read_result(&result("one").subject).await;
+    assert_eq!(missed, Ok(None));
     let published = async {
         while world.broker.publish_result(&result("one")).await.is_err() {
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,0 +1,75 @@
+//! A subscription that outlives its connection.
+
+use std::sync::Arc;
+
+use async_nats::{Message, Subscriber};
+use futures_util::StreamExt as _;
+use tokio::{sync::watch, time::timeout};
+
+use super::{
+    super::BrokerFault,
+    api::CALL_BOUND,
+    link::{Link, Wire},
+};
+
+#[derive(Debug)]
+pub(super) struct Subscription {
+    subject: String,
+    lives: watch::Receiver<Arc<Wire>>,
+    messages: Subscriber,
+}
+
+impl Subscription {
+    /// Subscribes. The server knows of it before it sees what the same link sends afterwards; the
+    /// client library's flush would promise no more, it only empties the write buffer.
+    pub(super) async fn open(link: &Link, subject: String) -> Result<Self, BrokerFault> {
+        let mut lives = link.lives();
+        let wire = Arc::clone(&lives.borrow_and_update());
+        let subscribing = wire.client.subscribe(subject.clone());
+        match timeout(CALL_BOUND, subscribing).await {
+            Ok(Ok(messages)) => Ok(Self {
+                subject,
+                lives,
+                messages,
+            }),
+            Ok(Err(error)) => Err(BrokerFault::Unreachable {
+                address: link.options().address(),
+                reason: error.to_string(),
+            }),
+            Err(_) => Err(BrokerFault::TimedOut {
+                operation: "subscribe",
+                after: CALL_BOUND,
+            }),
+        }
+    }
+
+    /// The next message; `None` when some may have been missed. Safe to drop and call again.
+    pub(super) async fn next(&mut self) -> Option<Message> {
+        tokio::select! {
+            biased;
+            message = self.messages.next() => {
+                if message.is_none() {
+                    self.renew().await;
+                }
+                message
+            }
+            // The client library renews it after a reconnect.
+            _ = self.lives.changed() => None,
+        }
+    }
+
+    /// Subscribes on the successor of a connection that has died.
+    async fn renew(&mut self) {
+        loop {
+            let wire = Arc::clone(&self.lives.borrow_and_update());
+            if let Ok(messages) = wire.client.subscribe(self.subject.clone()).await {
+                self.messages = messages;
+                return;
+            }
+            if self.lives.changed().await.is_err() {
+                // The link is gone: nothing will come any more.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
