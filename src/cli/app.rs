@@ -5,6 +5,7 @@ use std::{ffi::OsString, future::Future};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
+    bench::{self, BenchArgs},
     cancel, check, completions, configuration,
     dev::{self, DevArgs},
     exit::{Exit, TABLE},
@@ -43,6 +44,8 @@ enum Verb {
     Dev(DevArgs),
     /// Run one worker process
     Worker(WorkerArgs),
+    /// Measure what an invocation costs on this machine
+    Bench(BenchArgs),
     /// Check every Puruto's folder and policy
     Check(check::CheckArgs),
     /// Print the configuration in force and where each value was given
@@ -106,6 +109,11 @@ impl App {
                 drained?;
                 Ok(Exit::Ok)
             }
+            Verb::Bench(args) => {
+                let report = block_on(async { Ok(bench::run(&args, world).await?) })?;
+                world.output.raw(report.as_bytes())?;
+                Ok(Exit::Ok)
+            }
             Verb::Check(args) => check::run(&args, &global, world),
             Verb::Config(args) => configuration::run(&args, &global, world),
             Verb::Schema(args) => schema::run(&args, world),
@@ -114,8 +122,8 @@ impl App {
     }
 }
 
-/// Runs a client's verb to its end, on one thread.
-fn block_on(verb: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+/// Runs a verb to its end, on one thread.
+fn block_on<T>(verb: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?

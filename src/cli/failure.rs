@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{dev::DevFault, exit::Exit, worker::WorkerFault};
+use super::{bench::BenchFault, dev::DevFault, exit::Exit, worker::WorkerFault};
 use crate::{broker::BrokerFault, client::ClientFault, config::Mistakes, store::StoreFault};
 
 /// Why a command did not come to an answer.
@@ -34,6 +34,9 @@ pub(super) enum Failure {
     /// The fleet on this machine could not run, or had to end by itself.
     #[error(transparent)]
     Dev(#[from] DevFault),
+    /// The measurement did not end.
+    #[error(transparent)]
+    Bench(#[from] BenchFault),
     /// Logs or traces cannot be set up.
     #[error("{0}")]
     Telemetry(String),
@@ -51,7 +54,7 @@ impl Failure {
             Self::NoConnection { .. } => Exit::NoConnection,
             Self::Timeout(_) => Exit::Timeout,
             Self::Dev(fault) if fault.is_usage() => Exit::Usage,
-            Self::Dev(_) | Self::Worker(_) => Exit::Error,
+            Self::Dev(_) | Self::Worker(_) | Self::Bench(_) => Exit::Error,
             // Whoever read our output has what it wanted.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Self::Io(_) => Exit::Error,

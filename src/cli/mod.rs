@@ -4,6 +4,8 @@
 
 mod app;
 mod asker;
+/// `puruto bench`: what an invocation costs on this machine.
+pub mod bench;
 mod cancel;
 mod check;
 mod completions;
