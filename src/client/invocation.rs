@@ -90,7 +90,7 @@ impl Invocation {
         };
         let fingerprint = request.fingerprint();
         let mut headers = Headers::new();
-        let id = message_id(&request.request_id, fingerprint);
+        let id = message_id(&request, fingerprint);
         headers.push(Header::MessageId, &id);
         headers.push(Header::Priority, self.lane.as_str());
         if let Some(deadline) = self.deadline {
@@ -129,11 +129,13 @@ impl Prepared {
     }
 }
 
-/// `<request_id>.<fingerprint>`: the broker deduplicates over all targets, so that the id alone
-/// would swallow another request with the same one.
-fn message_id(request: &RequestId, fingerprint: Fingerprint) -> String {
-    let request = utf8_percent_encode(request.as_str(), MESSAGE_ID);
-    format!("{request}.{fingerprint}")
+/// `<request_id>.<correlation_id>.<fingerprint>`. The broker deduplicates over all targets, so that
+/// the id alone would swallow another request with the same one; and the same request asked in
+/// another chain has to be answered there.
+fn message_id(request: &InvocationRequest, fingerprint: Fingerprint) -> String {
+    let id = utf8_percent_encode(request.request_id.as_str(), MESSAGE_ID);
+    let chain = utf8_percent_encode(request.correlation_id.as_str(), MESSAGE_ID);
+    format!("{id}.{chain}.{fingerprint}")
 }
 
 /// A UUIDv7: sorted by time, else chance.

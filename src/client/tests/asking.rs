@@ -43,7 +43,7 @@ async fn a_request_goes_out_whole_with_its_headers_on_its_lane() {
     let published = world.exchange.published().remove(0);
     assert_eq!(published.subject, "puruto.invoke.puruto-financial.high");
     let header = |it| published.headers.get(it).map(str::to_owned);
-    let id = format!("r%201%2E%2A.{}", fingerprint());
+    let id = format!("r%201%2E%2A.c-1.{}", fingerprint());
     assert_eq!(header(Header::MessageId), Some(id));
     assert_eq!(header(Header::Priority).as_deref(), Some("high"));
     assert_eq!(header(Header::Deadline), Some(deadline.to_string()));
@@ -95,4 +95,19 @@ async fn a_prompt_that_is_too_long_says_the_limit_and_goes_nowhere() {
     let fault = world.client.invoke(long).await.unwrap_err().to_string();
     assert!(fault.contains("262145 bytes; at most 262144"), "{fault}");
     assert!(world.exchange.published().is_empty());
+}
+
+#[tokio::test]
+async fn the_same_request_in_another_chain_is_no_duplicate_to_the_broker() {
+    let world = World::new().await;
+    world.pending(invocation()).await;
+    let elsewhere = Invocation {
+        correlation_id: Some("c-2".parse().unwrap()),
+        ..invocation()
+    };
+    world.pending(elsewhere).await;
+    let published = world.exchange.published();
+    let id = |nth: usize| published[nth].headers.get(Header::MessageId);
+    assert!(id(0).is_some());
+    assert_ne!(id(0), id(1));
 }
