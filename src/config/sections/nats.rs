@@ -36,9 +36,5 @@ section! {
         results_max_age: Duration = "72h",
         /// After how long without a word from its worker a request is delivered to another.
         ack_wait: Duration = "15s",
-        /// How long to wait for a connection.
-        connect_timeout: Duration = "5s",
-        /// How long to wait for the answer to one call.
-        request_timeout: Duration = "5s",
     }
 }
