@@ -10,6 +10,7 @@
 mod account;
 mod retire;
 mod status;
+mod trouble;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -20,7 +21,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use self::{account::Account, retire::Late, status::Heard};
+use self::{account::Account, retire::Late, status::Heard, trouble::Trouble};
 use super::{
     super::{Delivery, Pull, ack_subject::AckSubject, topology::Wanted},
     incident::Incident,
@@ -28,7 +29,7 @@ use super::{
     reconcile::reconcile,
     wire,
 };
-use crate::{clock::Chance, contract::Lane, store::AckToken};
+use crate::{contract::Lane, store::AckToken};
 
 /// How long one pull stands; then the broker says what of it is unfilled.
 const EXPIRES: Duration = Duration::from_secs(30);
@@ -41,10 +42,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(6);
 
 /// How long sending a pull may take.
 const SEND_BOUND: Duration = Duration::from_secs(5);
-
-/// The wait before trouble is tried again; doubled while it lasts.
-const RETRY_DELAY: Duration = Duration::from_millis(50);
-const RETRY_DELAY_MAX: Duration = Duration::from_secs(2);
 
 const _: () = assert!(HEARTBEAT.as_millis() * 2 <= SILENCE_MAX.as_millis());
 const _: () = assert!(HEARTBEAT.as_millis() * 2 <= EXPIRES.as_millis());
@@ -80,15 +77,6 @@ struct Inbox {
     pulls: u64,
     /// When the broker last gave a sign of life to a standing pull.
     heard: Instant,
-}
-
-/// What keeps a lane from pulling, and when to try again.
-#[derive(Debug)]
-struct Trouble {
-    chance: Chance,
-    delay: Duration,
-    retry_at: Option<Instant>,
-    consumer_gone: bool,
 }
 
 /// What a lane wakes up for.
@@ -165,9 +153,7 @@ impl NatsLane {
 
     /// Opens a fresh inbox, after whatever trouble there is.
     async fn open(&mut self) {
-        if let Some(at) = self.trouble.retry_at {
-            sleep_until(at).await;
-        }
+        self.trouble.wait().await;
         if self.trouble.consumer_gone {
             match reconcile(&self.links.control, &self.consumer).await {
                 Ok(()) => self.trouble.consumer_gone = false,
@@ -335,26 +321,5 @@ impl Drop for NatsLane {
         if let Some(late) = self.late.take() {
             retire::abandon(late, &self.links.settle);
         }
-    }
-}
-
-impl Trouble {
-    const fn none(chance: Chance) -> Self {
-        Self {
-            chance,
-            delay: RETRY_DELAY,
-            retry_at: None,
-            consumer_gone: false,
-        }
-    }
-
-    fn grow(&mut self) {
-        self.retry_at = Some(Instant::now() + self.chance.around(self.delay, 0.5));
-        self.delay = (self.delay * 2).min(RETRY_DELAY_MAX);
-    }
-
-    const fn pass(&mut self) {
-        self.delay = RETRY_DELAY;
-        self.retry_at = None;
     }
 }
