@@ -1,6 +1,6 @@
 //! A result as its reader wants it: JSON for programs, a few lines for people.
 
-use std::{fmt::Write as _, io};
+use std::io;
 
 use super::output::{Output, Reader};
 use crate::contract::{InvocationResult, Outcome};
@@ -20,30 +20,71 @@ pub(super) fn result(
 
 /// What matters first: how it went, what came out, then how to find it again.
 fn readable(asked: Option<&str>, result: &InvocationResult) -> String {
-    let mut text = String::new();
-    let duration = humantime::format_duration(result.duration);
-    let of = asked.map(|asked| format!("  {asked}")).unwrap_or_default();
-    let written = match &result.outcome {
+    let InvocationResult {
+        request_id,
+        correlation_id,
+        duration,
+        outcome,
+    } = result;
+    let (how, what) = match outcome {
         Outcome::Ok(value) => {
             let summary = value.get("summary").and_then(|it| it.as_str());
-            let summary = summary.map_or_else(|| value.to_string(), ToOwned::to_owned);
-            write!(text, "ok{of}  {duration}\n\n{}\n", plain(&summary))
+            let what = summary.map_or_else(|| value.to_string(), ToOwned::to_owned);
+            ("ok".to_owned(), what)
         }
-        Outcome::Error(error) => {
-            let (code, message) = (error.code.as_str(), plain(&error.message));
-            write!(text, "error {code}{of}  {duration}\n\n{message}\n")
-        }
+        Outcome::Error(error) => (
+            format!("error {}", error.code.as_str()),
+            error.message.clone(),
+        ),
     };
-    let ids = written.and_then(|()| {
-        let (request, chain) = (&result.request_id, &result.correlation_id);
-        write!(text, "\nrequest      {request}\ncorrelation  {chain}")
-    });
-    debug_assert!(ids.is_ok(), "a string takes whatever is written");
-    text
+    let of = asked.map_or_else(String::new, |asked| format!("  {asked}"));
+    let (duration, what) = (humantime::format_duration(*duration), plain(&what));
+    format!(
+        "{how}{of}  {duration}\n\n{what}\n\n\
+         request      {request_id}\ncorrelation  {correlation_id}"
+    )
 }
 
 /// Text of others without what could command a terminal.
 fn plain(text: &str) -> String {
     let harmless = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(harmless).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::contract::{ErrorCode, ResultError};
+
+    fn result(outcome: Outcome) -> InvocationResult {
+        InvocationResult {
+            request_id: "r-1".parse().unwrap(),
+            correlation_id: "c-1".parse().unwrap(),
+            duration: Duration::from_millis(824),
+            outcome,
+        }
+    }
+
+    #[test]
+    fn a_person_reads_the_outcome_first_and_then_how_to_find_it_again() {
+        let paid = result(Outcome::Ok(json!({"summary": "paid", "output": {}})));
+        assert_eq!(
+            readable(Some("puruto-financial pay_invoice"), &paid),
+            "ok  puruto-financial pay_invoice  824ms\n\npaid\n\n\
+             request      r-1\ncorrelation  c-1"
+        );
+        let error = ResultError::new(ErrorCode::Denied, "not you");
+        let denied = readable(None, &result(Outcome::Error(error)));
+        assert!(denied.starts_with("error DENIED  824ms\n\nnot you\n"));
+    }
+
+    #[test]
+    fn an_answer_cannot_command_the_terminal() {
+        let hostile = result(Outcome::Ok(json!({"summary": "\u{1b}[2Jgone\u{7}\nnext"})));
+        assert!(readable(None, &hostile).contains("\n[2Jgone\nnext\n"));
+    }
 }

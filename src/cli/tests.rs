@@ -308,3 +308,11 @@ fn a_reader_that_has_gone_away_is_no_failure() {
     let exit = run(command(&["completions", "zsh"]), &mut desk.world(output));
     assert_eq!((exit, errors.text().as_str()), (Exit::Ok, ""));
 }
+
+#[test]
+fn a_terminal_is_for_a_person_unless_json_is_asked_for_and_a_pipe_never_is() {
+    let read_by = |reader| Output::new(Box::new(Closed), Box::new(Closed), reader);
+    assert_eq!(read_by(Reader::Person).reader(false), Reader::Person);
+    assert_eq!(read_by(Reader::Person).reader(true), Reader::Program);
+    assert_eq!(read_by(Reader::Program).reader(false), Reader::Program);
+}

@@ -1,6 +1,6 @@
 //! `puruto watch`: follows the results of one chain.
 
-use std::{num::NonZeroU64, time::Duration};
+use std::{io, num::NonZeroU64, time::Duration};
 
 use clap::Args;
 use tokio::time::{Instant, timeout_at};
@@ -12,6 +12,7 @@ use super::{
     show,
 };
 use crate::{
+    broker::ResultMessage,
     contract::{CorrelationId, InvocationResult},
     policy::PolicySet,
 };
@@ -55,19 +56,26 @@ pub(super) async fn run(
         };
         let message = next.map_err(|fault| explain(&gathered, fault))?;
         left = left.map(|left| left.saturating_sub(1));
-        match serde_json::from_slice::<InvocationResult>(&message.body) {
-            Ok(result) => {
-                let reader = world.output.reader(args.json);
-                show::result(&world.output, reader, None, &result)?;
-            }
-            // The others of the chain are still worth watching.
-            Err(error) => world.output.error(format_args!(
-                "puruto: what stands under {} is no result: {error}",
-                message.subject
-            )),
-        }
+        show_message(&message, args, world)?;
     }
     Ok(Exit::Ok)
+}
+
+/// Shows one result; what is none is said, since the others of the chain are worth watching.
+fn show_message(message: &ResultMessage, args: &WatchArgs, world: &World) -> io::Result<()> {
+    match serde_json::from_slice::<InvocationResult>(&message.body) {
+        Ok(result) => {
+            let reader = world.output.reader(args.json);
+            show::result(&world.output, reader, None, &result)
+        }
+        Err(error) => {
+            world.output.error(format_args!(
+                "puruto: what stands under {} is no result: {error}",
+                message.subject
+            ));
+            Ok(())
+        }
+    }
 }
 
 fn too_late(args: &WatchArgs) -> Failure {
