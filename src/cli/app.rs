@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
     bench::{self, BenchArgs},
-    cancel, check, completions, configuration,
+    cancel, check, completions, configuration, demo,
     dev::{self, DevArgs},
     exit::{Exit, TABLE},
     failure::Failure,
@@ -40,6 +40,8 @@ enum Verb {
     Result(result::ResultArgs),
     /// Cancel a request
     Cancel(cancel::CancelArgs),
+    /// Play with a fleet of its own, and tell whether every outcome is right
+    Demo(demo::DemoArgs),
     /// Run the whole fleet on this machine: NATS, Redis and workers
     Dev(DevArgs),
     /// Run one worker process
@@ -96,11 +98,14 @@ impl App {
             Verb::Status(args) => block_on(status::run(&args, &global, world)),
             Verb::Result(args) => block_on(result::run(&args, &global, world)),
             Verb::Cancel(args) => block_on(cancel::run(&args, &global, world)),
-            Verb::Dev(args) => {
-                let file = global.config.as_deref();
-                let served = dev::run(&args, file, &world.environment);
-                block_on(async { Ok(served.await.map(|()| Exit::Ok)?) })
-            }
+            Verb::Demo(args) => block_on(async {
+                let all_right = demo::run(&args, world).await?;
+                Ok(if all_right { Exit::Ok } else { Exit::Error })
+            }),
+            Verb::Dev(args) => block_on(async {
+                dev::run(&args, &global, world).await?;
+                Ok(Exit::Ok)
+            }),
             Verb::Worker(args) => {
                 let gathered = global.gather(world, args.flags())?;
                 let logs = logs::start(&gathered.config, world)?;

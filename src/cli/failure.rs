@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{bench::BenchFault, dev::DevFault, exit::Exit, worker::WorkerFault};
+use super::{bench::BenchFault, demo::DemoFault, dev::DevFault, exit::Exit, worker::WorkerFault};
 use crate::{broker::BrokerFault, client::ClientFault, config::Mistakes, store::StoreFault};
 
 /// Why a command did not come to an answer.
@@ -37,6 +37,9 @@ pub(super) enum Failure {
     /// The measurement did not end.
     #[error(transparent)]
     Bench(#[from] BenchFault),
+    /// The demo cannot be shown, or not to its end.
+    #[error(transparent)]
+    Demo(#[from] DemoFault),
     /// Logs or traces cannot be set up.
     #[error("{0}")]
     Telemetry(String),
@@ -54,7 +57,8 @@ impl Failure {
             Self::NoConnection { .. } => Exit::NoConnection,
             Self::Timeout(_) => Exit::Timeout,
             Self::Dev(fault) if fault.is_usage() => Exit::Usage,
-            Self::Dev(_) | Self::Worker(_) | Self::Bench(_) => Exit::Error,
+            Self::Demo(fault) if fault.is_usage() => Exit::Usage,
+            Self::Dev(_) | Self::Demo(_) | Self::Worker(_) | Self::Bench(_) => Exit::Error,
             // Whoever read our output has what it wanted.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Self::Io(_) => Exit::Error,

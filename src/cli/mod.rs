@@ -11,8 +11,8 @@ mod check;
 mod completions;
 mod configuration;
 mod connect;
-/// `puruto dev`: the whole fleet on a laptop.
-pub mod dev;
+mod demo;
+mod dev;
 mod exit;
 mod failure;
 mod invoke;

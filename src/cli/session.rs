@@ -1,6 +1,7 @@
 //! What every verb stands on: the process around it, and the configuration once it is gathered.
 
 use std::{
+    ffi::OsString,
     fmt,
     io::Read,
     path::{Path, PathBuf},
@@ -69,7 +70,17 @@ fn assignment(text: &str) -> Result<(String, String), &'static str> {
 }
 
 impl GlobalArgs {
-    fn flags(&self) -> Vec<Flag> {
+    /// The same for a worker process, but for the servers: whoever starts it names those.
+    pub(super) fn for_workers(&self) -> Vec<OsString> {
+        let file = self.config.iter().map(|file| ("--config", file.into()));
+        let set = self.set.iter();
+        let set = set.map(|(key, value)| ("--set", format!("{key}={value}").into()));
+        let both = file.chain(set);
+        both.flat_map(|(flag, value)| [flag.into(), value])
+            .collect()
+    }
+
+    pub(super) fn flags(&self) -> Vec<Flag> {
         let flag = |flag: &str, key: &str, value: &str| Flag {
             flag: flag.to_owned(),
             key: key.to_owned(),

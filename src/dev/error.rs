@@ -20,6 +20,9 @@ pub enum DevError {
         /// Each way that was tried, and why it failed.
         tried: Vec<String>,
     },
+    /// The model cannot be fetched or does not serve.
+    #[error("there is no model here: {0}")]
+    NoModel(String),
     /// Another process kept the tool folder locked for too long.
     #[error("another process has held {path} for more than {within:?}; end it and try again")]
     Locked {

@@ -13,6 +13,8 @@ pub mod find;
 pub mod guard;
 /// Gets a server's program when the machine has none.
 pub mod install;
+/// A small language model, served on this machine.
+pub mod model;
 mod nats;
 /// A NATS server and a Redis server that belong together.
 pub mod pair;

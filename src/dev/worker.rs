@@ -4,15 +4,25 @@
 //! every file. What the worker does is its own business.
 
 use std::{
+    ffi::OsString,
+    fs::File,
     io,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     time::Duration,
 };
 
-use tokio::process::{ChildStderr, ChildStdout};
+use tokio::{
+    process::{ChildStderr, ChildStdout},
+    time::{sleep, timeout},
+};
 
 use super::{guard::Guard, pair::Pair, port::Port, probe, process::Process};
+
+/// How long workers may take from their start until they serve.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+/// How often they are asked meanwhile.
+const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// What a worker process is started with.
 #[derive(Clone, Debug)]
@@ -25,12 +35,37 @@ pub struct WorkerLaunch {
     pub folder: Option<PathBuf>,
     /// Where it serves `/metrics` and `/readyz`.
     pub telemetry: Port,
+    /// More of its command line.
+    pub arguments: Vec<OsString>,
     /// Variables that it gets.
     pub set: Vec<(String, String)>,
     /// Variables of ours that it does not get.
     pub unset: Vec<String>,
+    /// Where it writes.
+    pub output: WorkerOutput,
     /// Lets it not outlive us.
     pub guard: Guard,
+}
+
+/// Where a worker process writes what it logs.
+#[derive(Clone, Debug)]
+pub enum WorkerOutput {
+    /// Into pipes, which somebody has to read: [`WorkerProcess::take_output`].
+    Piped,
+    /// To the end of this file.
+    File(PathBuf),
+}
+
+impl WorkerOutput {
+    fn open(&self) -> io::Result<(Stdio, Stdio)> {
+        match self {
+            Self::Piped => Ok((Stdio::piped(), Stdio::piped())),
+            Self::File(path) => {
+                let file = File::options().create(true).append(true).open(path)?;
+                Ok((file.try_clone()?.into(), file.into()))
+            }
+        }
+    }
 }
 
 /// The variables that lead a process to `servers`, whatever else is configured.
@@ -50,14 +85,16 @@ pub struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    /// Starts it, its output piped.
+    /// Starts it.
     ///
     /// # Errors
     ///
-    /// When the process cannot be started.
+    /// When the process cannot be started, or its output has nowhere to go.
     pub async fn start(launch: &WorkerLaunch) -> io::Result<Self> {
+        let (output, errors) = launch.output.open()?;
         let mut command = launch.guard.verb("worker");
         command.arg("--workers-dir").arg(&launch.workers_dir);
+        command.args(&launch.arguments);
         for name in &launch.unset {
             command.env_remove(name);
         }
@@ -70,8 +107,8 @@ impl WorkerProcess {
             )
             .current_dir(launch.folder.as_deref().unwrap_or_else(|| Path::new(".")))
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stdout(output)
+            .stderr(errors);
         Ok(Self {
             process: Process::spawn(command).await?,
             telemetry: launch.telemetry,
@@ -88,11 +125,6 @@ impl WorkerProcess {
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.process.pid()
-    }
-
-    /// Whether it serves: it has its servers and its session.
-    pub async fn is_ready(&self) -> bool {
-        is_ready(self.telemetry).await
     }
 
     /// What it shows of itself, in the text format of Prometheus.
@@ -132,7 +164,15 @@ impl WorkerProcess {
     }
 }
 
-/// Whether the worker process that has this port serves.
-pub async fn is_ready(telemetry: Port) -> bool {
-    probe::get(telemetry, "/readyz").await.is_ok()
+/// Waits until the worker processes with these ports serve: each has its servers and its session.
+/// False when one still does not after a while.
+pub async fn ready(telemetry: &[Port]) -> bool {
+    let all = async {
+        for port in telemetry {
+            while probe::get(*port, "/readyz").await.is_err() {
+                sleep(ASK_EVERY).await;
+            }
+        }
+    };
+    timeout(READY_WITHIN, all).await.is_ok()
 }

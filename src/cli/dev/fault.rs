@@ -7,8 +7,7 @@ use crate::{config::Mistakes, dev::error::DevError, dev::tool::Tool, policy::Fin
 
 /// Why `puruto dev` cannot run, or had to end by itself.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DevFault {
+pub(in crate::cli) enum DevFault {
     /// The configuration has mistakes.
     #[error("{0}")]
     Config(Mistakes),
@@ -54,7 +53,7 @@ pub enum DevFault {
 impl DevFault {
     /// Whether it is a matter of what was asked, rather than of what happened.
     #[must_use]
-    pub const fn is_usage(&self) -> bool {
+    pub(in crate::cli) const fn is_usage(&self) -> bool {
         matches!(
             self,
             Self::Config(_)

@@ -4,10 +4,7 @@
 
 use std::time::Duration;
 
-use tokio::{
-    task::JoinSet,
-    time::{sleep, timeout},
-};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -26,14 +23,10 @@ use crate::{
         port::Port,
         server::Server,
         tool::Tool,
-        worker::{self, WorkerLaunch},
+        worker::{self, WorkerLaunch, WorkerOutput},
     },
 };
 
-/// How long workers may take from their start until they serve.
-const READY_WITHIN: Duration = Duration::from_secs(30);
-/// How often they are asked meanwhile.
-const ASK_EVERY: Duration = Duration::from_millis(50);
 /// How long beyond its own bound for draining a worker may take to end.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
@@ -106,6 +99,8 @@ impl Fleet {
                     telemetry,
                     set,
                     unset: Vec::new(),
+                    arguments: plan.arguments.clone(),
+                    output: WorkerOutput::Piped,
                     guard: plan.guard.clone(),
                 },
                 chance: chance.clone(),
@@ -152,18 +147,6 @@ impl Fleet {
         self.servers.stop().await?;
         Ok(())
     }
-}
-
-/// Waits until every worker serves; false when one still does not after a while.
-pub(super) async fn ready(telemetry: &[Port]) -> bool {
-    let all = async {
-        for port in telemetry {
-            while !worker::is_ready(*port).await {
-                sleep(ASK_EVERY).await;
-            }
-        }
-    };
-    timeout(READY_WITHIN, all).await.is_ok()
 }
 
 /// Never ends while every worker is kept.

@@ -27,7 +27,7 @@ const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Why a worker is not kept running any more.
 #[derive(Debug, thiserror::Error)]
-pub enum KeeperFault {
+pub(in crate::cli) enum KeeperFault {
     /// It died too often.
     #[error("{name} died {deaths} times in a row, at last with {status}: its log says why")]
     KeepsDying {

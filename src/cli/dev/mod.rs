@@ -24,6 +24,7 @@ use std::{
 use clap::Args;
 use tokio::time::Instant;
 
+pub(super) use self::fault::DevFault;
 use self::{
     env_file::EnvFile,
     fleet::Fleet,
@@ -32,16 +33,16 @@ use self::{
     screen::{Colour, Screen, Voice},
     signals::Ends,
 };
-pub use self::{fault::DevFault, keeper::KeeperFault};
+use super::session::{GlobalArgs, World};
 use crate::{
     config::{DEV_ENV, Environment},
-    dev::say::Say as _,
+    dev::{say::Say as _, worker},
     puruto,
 };
 
 /// Flags of `puruto dev`.
 #[derive(Args, Clone, Debug)]
-pub struct DevArgs {
+pub(super) struct DevArgs {
     /// How many worker processes to run
     #[arg(long, value_name = "N", default_value = "2")]
     workers: NonZeroU16,
@@ -64,39 +65,68 @@ pub struct DevArgs {
 /// # Errors
 ///
 /// Why it cannot run, or had to end by itself; nothing of it is left running.
-pub async fn run(
+pub(super) async fn run(
     args: &DevArgs,
-    config_file: Option<&Path>,
-    environment: &Environment,
+    global: &GlobalArgs,
+    world: &World,
 ) -> Result<(), DevFault> {
-    let (begun, ends) = (Instant::now(), signals::listen()?);
-    let screen = Screen::stdout(environment);
-    let voice = Voice::new(&screen, "dev", Colour::Faint);
-    let config = plan::configuration(args, config_file, environment)?;
-    let purutos = puruto::Fleet::load(&config.worker.workers_dir).map_err(DevFault::Workers)?;
-    let plan = Plan::new(args, &config, environment, &screen)?;
-    let _lock = lock::acquire(&plan.data_dir)?;
-    let started = Fleet::start(&plan, &screen);
+    let ends = signals::listen()?;
+    let host = Host::new(args, global, world)?;
+    let _lock = lock::acquire(&host.plan.data_dir)?;
+    let started = Fleet::start(&host.plan, &host.screen);
     let Some(started) = ends.orderly.run_until_cancelled(started).await else {
         return Ok(());
     };
     let mut fleet = started?;
-    let addresses = fleet.addresses();
-    let welcome = async {
-        if !fleet::ready(&addresses.telemetry).await {
-            voice.say("not every worker serves yet; the log says why");
-        }
-        let file = env_file(&addresses, &plan);
-        for line in hints::of(&addresses, &purutos, environment, begun.elapsed()) {
-            voice.say(&line);
-        }
-        file
-    };
+    let welcome = host.welcome(fleet.addresses());
     let served = serve(&mut fleet, &ends, welcome).await;
-    voice.say("ending: first the workers finish what they run (once more: at once)");
+    host.say("ending: first the workers finish what they run (once more: at once)");
     let stopped = ends.at_once.run_until_cancelled(fleet.stop()).await;
     served?;
     stopped.unwrap_or(Ok(()))
+}
+
+/// Whoever starts the fleet and tells a person about it.
+struct Host<'w> {
+    plan: Plan,
+    purutos: puruto::Fleet,
+    environment: &'w Environment,
+    screen: Screen,
+    voice: Voice,
+    begun: Instant,
+}
+
+impl<'w> Host<'w> {
+    fn new(args: &DevArgs, global: &GlobalArgs, world: &'w World) -> Result<Self, DevFault> {
+        let screen = Screen::stdout(&world.environment);
+        let config = plan::configuration(args, global, world)?;
+        let purutos = puruto::Fleet::load(&config.worker.workers_dir);
+        Ok(Self {
+            plan: Plan::new(args, global, &config, &world.environment, &screen)?,
+            purutos: purutos.map_err(DevFault::Workers)?,
+            environment: &world.environment,
+            voice: Voice::new(&screen, "dev", Colour::Faint),
+            screen,
+            begun: Instant::now(),
+        })
+    }
+
+    /// Once every worker serves: leads others here, and tells what can be done.
+    async fn welcome(&self, addresses: Addresses) -> Result<EnvFile, DevFault> {
+        if !worker::ready(&addresses.telemetry).await {
+            self.say("not every worker serves yet; the log says why");
+        }
+        let file = env_file(&addresses, &self.plan)?;
+        let after = self.begun.elapsed();
+        for line in hints::of(&addresses, &self.purutos, self.environment, after) {
+            self.say(&line);
+        }
+        Ok(file)
+    }
+
+    fn say(&self, line: &str) {
+        self.voice.say(line);
+    }
 }
 
 /// Serves until a signal, or until something fails. What leads others here is gone by the end.

@@ -2,17 +2,12 @@
 //!
 //! Owns how flags, configuration and environment become a plan. Never: a process.
 
-use std::{
-    env,
-    ffi::OsString,
-    num::NonZeroU16,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{env, ffi::OsString, num::NonZeroU16, path::PathBuf, time::Duration};
 
 use super::{DevArgs, DevFault, screen::Screen};
+use crate::cli::session::{GlobalArgs, World, workers_dir_flag};
 use crate::{
-    config::{Config, Environment, Flag, Inputs, LogStyle, gather},
+    config::{Config, Environment, Inputs, LogStyle, gather},
     dev::{
         find::Places,
         guard::Guard,
@@ -31,6 +26,8 @@ pub(super) struct Plan {
     pub(super) redis_port: PortChoice,
     /// How long a worker takes at most to drain.
     pub(super) drain_timeout: Duration,
+    /// What workers get on their command line beside ours.
+    pub(super) arguments: Vec<OsString>,
     /// What workers get in their environment beside ours.
     pub(super) variables: Vec<(String, String)>,
     pub(super) places: Places,
@@ -45,6 +42,7 @@ impl Plan {
     /// Our own program cannot be named.
     pub(super) fn new(
         args: &DevArgs,
+        global: &GlobalArgs,
         config: &Config,
         environment: &Environment,
         screen: &Screen,
@@ -69,6 +67,7 @@ impl Plan {
             redis_port: port(args.redis_port),
             drain_timeout: config.worker.drain_timeout,
             variables: style.into_iter().collect(),
+            arguments: global.for_workers(),
             places: places(environment),
             guard: Guard::new(env::current_exe()?),
         })
@@ -78,25 +77,23 @@ impl Plan {
 /// The configuration that the workers will have.
 pub(super) fn configuration(
     args: &DevArgs,
-    file: Option<&Path>,
-    environment: &Environment,
+    global: &GlobalArgs,
+    world: &World,
 ) -> Result<Config, DevFault> {
-    let workers_dir = args.workers_dir.as_ref().map(|folder| Flag {
-        flag: "--workers-dir".to_owned(),
-        key: "worker.workers_dir".to_owned(),
-        value: folder.display().to_string(),
-    });
+    let mut flags = global.flags();
+    flags.extend(workers_dir_flag(args.workers_dir.as_deref()));
     // Our own servers are not up yet. That some are named keeps out what a `puruto dev` that was
     // killed has left in this folder.
     let ours = [("NATS_URL", Port::usual(Tool::Nats).address().to_string())];
-    let named = environment
+    let named = world
+        .environment
         .iter()
         .map(|(name, value)| (name, value.to_owned()));
     let gathered = gather(&Inputs {
-        folder: Path::new("."),
-        file,
+        folder: &world.folder,
+        file: global.config.as_deref(),
         environment: &named.chain(ours).collect(),
-        flags: workers_dir.as_slice(),
+        flags: &flags,
     });
     Ok(gathered.map_err(DevFault::Config)?.config)
 }

@@ -16,6 +16,7 @@ const NAME_WIDTH: usize = 12;
 /// A colour of the terminal's own palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Colour {
+    Red,
     Green,
     Yellow,
     Blue,
@@ -28,6 +29,7 @@ pub(in crate::cli) enum Colour {
 impl Colour {
     const fn code(self) -> &'static str {
         match self {
+            Self::Red => "31",
             Self::Green => "32",
             Self::Yellow => "33",
             Self::Blue => "34",

@@ -11,7 +11,10 @@ mod debian;
 mod go;
 /// One installer at a time in a tool folder.
 pub mod lock;
+mod packages;
 mod wheel;
+
+pub use self::packages::{Packages, packages};
 
 use std::{
     fs,

@@ -1,0 +1,132 @@
+//! The workers folder of the demo: the Purutos that ship, and two of the demo's own.
+//!
+//! Owns that folder's making. The shipped folders are copied, never changed.
+
+use std::{fs, io, path::Path};
+
+use crate::puruto::Puruto;
+
+/// A Puruto of the demo that takes its time.
+pub(super) const SLOW: &str = "puruto-slow";
+/// The one that may ask it.
+pub(super) const ASKER: &str = "puruto-demo";
+
+/// Longer than the shortest time-out, which is a second; short enough to be watched.
+const SLOW_WORKER: &str = "\
+description = \"Takes its time\"
+
+[model]
+provider = \"simulated\"
+answer = \"Done at last: {prompt}\"
+latency = \"1500ms\"
+";
+
+const ASKER_POLICY: &str = r#"{
+  "enabled": true,
+  "owner": "puruto-demo",
+  "allowed_targets": ["puruto-slow"]
+}
+"#;
+
+const POLICY_FILE: &str = ".puruto-ipc.json";
+const WORKER_FILE: &str = "worker.toml";
+
+/// Which model answers for the shipped ones.
+#[derive(Clone, Debug)]
+pub(super) enum Voice {
+    /// The one of their own `worker.toml`.
+    Own,
+    /// This provider's table instead.
+    Instead(toml::Table),
+}
+
+/// Makes `folder` from the `shipped` Purutos.
+pub(super) fn assemble<'p>(
+    folder: &Path,
+    shipped: impl Iterator<Item = &'p Puruto>,
+    voice: &Voice,
+) -> io::Result<()> {
+    for puruto in shipped {
+        copy(puruto, &folder.join(puruto.name.as_str()), voice)?;
+    }
+    write(&folder.join(SLOW).join(WORKER_FILE), SLOW_WORKER)?;
+    write(&folder.join(ASKER).join(POLICY_FILE), ASKER_POLICY)
+}
+
+fn copy(puruto: &Puruto, to: &Path, voice: &Voice) -> io::Result<()> {
+    for name in [POLICY_FILE, "prompt.md", WORKER_FILE] {
+        let text = match fs::read_to_string(puruto.folder.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            read => read?,
+        };
+        let text = match voice {
+            Voice::Instead(model) if name == WORKER_FILE => recast(&text, model)?,
+            Voice::Own | Voice::Instead(_) => text,
+        };
+        write(&to.join(name), &text)?;
+    }
+    for document in &puruto.docs {
+        let inside = document
+            .strip_prefix(&puruto.folder)
+            .map_err(io::Error::other)?;
+        write(&to.join(inside), &fs::read_to_string(document)?)?;
+    }
+    Ok(())
+}
+
+/// The same `worker.toml` with another model.
+fn recast(worker: &str, model: &toml::Table) -> io::Result<String> {
+    let mut worker: toml::Table = worker.parse().map_err(io::Error::other)?;
+    worker.insert("model".to_owned(), model.clone().into());
+    Ok(worker.to_string())
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{cli::demo::scenes::SHIPPED, puruto::Fleet};
+
+    fn assembled(voice: &Voice) -> Fleet {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workers = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers");
+        let shipped = Fleet::load(&workers).expect("no mistakes");
+        assemble(folder.path(), shipped.purutos(), voice).expect("assembled");
+        Fleet::load(folder.path()).expect("no mistakes")
+    }
+
+    #[test]
+    fn the_cast_is_what_ships_and_two_of_our_own() {
+        let cast = assembled(&Voice::Own);
+        let targets: Vec<_> = cast.targets().map(|it| it.name.as_str()).collect();
+        for name in SHIPPED.map(|line| line.target).into_iter().chain([SLOW]) {
+            assert!(targets.contains(&name), "{name} is not in {targets:?}");
+        }
+        assert!(cast.get(&ASKER.parse().expect("a name")).is_some());
+    }
+
+    #[test]
+    fn a_recast_puruto_keeps_everything_but_its_model() {
+        let table = "provider = 'openai'\nbase_url = 'http://127.0.0.1:1/v1'\nmodel = 'm'";
+        let recast = assembled(&Voice::Instead(table.parse().expect("a table")));
+        let own = assembled(&Voice::Own);
+        for line in SHIPPED {
+            let name = line.target.parse().expect("a name");
+            let of = |fleet: &Fleet| fleet.get(&name).expect("there").clone();
+            let (before, after) = (of(&own), of(&recast));
+            assert_eq!(before.prompt, after.prompt);
+            let (before, after) = (
+                before.worker.expect("a worker"),
+                after.worker.expect("a worker"),
+            );
+            assert_eq!(before.actions, after.actions);
+            assert_ne!(before.model, after.model);
+        }
+    }
+}
