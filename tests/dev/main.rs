@@ -6,6 +6,7 @@ mod finding;
 #[cfg(target_os = "linux")]
 mod guarding;
 mod installing;
+mod model;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;

@@ -2,9 +2,13 @@
 
 use std::{fs, net::TcpStream, path::Path};
 
+use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::program::{Program, WORKERS};
+use crate::{
+    processes::{children_of, runs},
+    program::{Program, WORKERS},
+};
 
 /// Where the demo said that one of its servers was.
 fn address<'s>(said: &'s str, scheme: &str) -> &'s str {
@@ -85,6 +89,27 @@ async fn a_wrong_outcome_is_shown_and_the_rest_still_plays() {
     }
     let (_, logs) = ended.said.split_once("the logs are in ").expect("a folder");
     fs::remove_dir_all(logs.lines().next().expect("a line")).expect("kept for us");
+}
+
+#[tokio::test]
+async fn a_demo_that_is_interrupted_leaves_nothing_behind() {
+    let temporary = TempDir::new().expect("a folder");
+    let variables = [("TMPDIR", temporary.path())];
+    let demo = Program::start_with(&["demo", "--workers-dir", WORKERS], &variables).await;
+    demo.says("both workers serve").await;
+    let children = children_of(demo.pid());
+    assert_eq!(children.len(), 4, "{children:?}");
+
+    demo.signal(Signal::INT);
+
+    let ended = demo.ended().await;
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert!(
+        children.iter().all(|child| !runs(child.pid)),
+        "{children:?}"
+    );
+    let left = fs::read_dir(temporary.path()).expect("a folder").count();
+    assert_eq!(left, 0, "in its temporary folder");
 }
 
 #[tokio::test]

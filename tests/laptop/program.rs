@@ -37,10 +37,12 @@ pub(crate) struct Ended {
 
 impl Program {
     pub(crate) async fn start(arguments: &[&str]) -> Self {
-        Self::start_in(TempDir::new().expect("a folder"), arguments).await
+        Self::start_with(arguments, &[]).await
     }
 
-    pub(crate) async fn start_in(folder: TempDir, arguments: &[&str]) -> Self {
+    /// Starts it with these variables in its environment.
+    pub(crate) async fn start_with(arguments: &[&str], variables: &[(&str, &Path)]) -> Self {
+        let folder = TempDir::new().expect("a folder");
         let said = File::create(folder.path().join("said")).expect("a file");
         let child = Command::new(env!("CARGO_BIN_EXE_puruto"))
             .args(arguments)
@@ -49,6 +51,7 @@ impl Program {
             .env(Tool::Redis.variable(), found(Tool::Redis).await)
             .env_remove("NATS_URL")
             .env_remove("REDIS_URL")
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(said.try_clone().expect("the same file"))
             .stderr(said)

@@ -2,14 +2,13 @@
 //!
 //! Owns them and their folder. Nothing that is configured or running elsewhere has a part in it.
 
-use std::{io, path::Path, time::Duration};
+use std::{env, io, path::Path, time::Duration};
 
 use super::{DemoFault, scratch::Scratch};
 use crate::{
     cli::session::{FleetClient, World, connect},
     client::{ClientFault, Invocation, Invoked},
-    clock::Chance,
-    config::{Environment, Gathered, Inputs, gather},
+    config::{Inputs, gather},
     contract::{InvocationResult, RequestId},
     dev::{
         find::Places,
@@ -76,8 +75,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Starts everything in `scratch`, which holds the workers folder already, and waits until it
-    /// serves.
+    /// Starts everything in `scratch`, which holds the workers folder `cast` already, and waits
+    /// until it serves.
     pub(super) async fn set(
         mut scratch: Scratch,
         cast: &Path,
@@ -85,7 +84,7 @@ impl Stage {
         places: &Places,
         say: &dyn Say,
     ) -> Result<Self, DemoFault> {
-        let guard = Guard::new(std::env::current_exe()?);
+        let guard = Guard::new(env::current_exe()?);
         let launch = PairLaunch {
             data: scratch.path().join("data"),
             nats_port: PortChoice::Free,
@@ -93,28 +92,27 @@ impl Stage {
             guard: guard.clone(),
         };
         let servers = Pair::start(&launch, places, &world.chance, say).await?;
-        let variables = variables(&servers);
-        let launches = launches(
-            &scratch,
+        let script = Script {
+            folder: scratch.path(),
             cast,
-            &variables,
-            (&world.environment, &guard),
-            &world.chance,
-        )?;
-        let mut players = Vec::new();
-        for (name, launch) in WORKERS.into_iter().zip(&launches) {
-            let process = WorkerProcess::start(launch).await?;
+            variables: variables(&servers),
+            world,
+            guard,
+        };
+        let (mut players, mut telemetry) = (Vec::new(), Vec::new());
+        for name in WORKERS {
+            let launch = script.launch(name)?;
+            telemetry.push(launch.telemetry);
+            let process = WorkerProcess::start(&launch).await?;
             players.push(Player { name, process });
         }
-        let telemetry: Vec<_> = launches.iter().map(|it| it.telemetry).collect();
         if !worker::ready(&telemetry).await {
             scratch.keep();
             return Err(DemoFault::NotServing(scratch.path().to_owned()));
         }
-        let caller = caller(&scratch, cast, &variables, world).await?;
         Ok(Self {
             players,
-            caller,
+            caller: script.caller().await?,
             servers,
             scratch,
         })
@@ -148,49 +146,44 @@ fn variables(servers: &Pair) -> Vec<(String, String)> {
     variables
 }
 
-fn launches(
-    scratch: &Scratch,
-    cast: &Path,
-    variables: &[(String, String)],
-    (environment, guard): (&Environment, &Guard),
-    chance: &Chance,
-) -> Result<Vec<WorkerLaunch>, DemoFault> {
-    let ours = |name: &&str| name.starts_with("PURUTO_");
-    let inherited = environment.iter().map(|(name, _)| name);
-    let unset: Vec<_> = inherited.filter(ours).map(ToOwned::to_owned).collect();
-    WORKERS
-        .into_iter()
-        .map(|name| {
-            Ok(WorkerLaunch {
-                name: name.to_owned(),
-                workers_dir: cast.to_owned(),
-                folder: Some(scratch.path().to_owned()),
-                telemetry: Port::free(chance)?,
-                arguments: Vec::new(),
-                set: variables.to_vec(),
-                unset: unset.clone(),
-                output: WorkerOutput::File(scratch.path().join(format!("{name}.log"))),
-                guard: guard.clone(),
-            })
-        })
-        .collect()
+/// What every process of the stage goes by.
+struct Script<'s> {
+    folder: &'s Path,
+    cast: &'s Path,
+    variables: Vec<(String, String)>,
+    world: &'s World,
+    guard: Guard,
 }
 
-async fn caller(
-    scratch: &Scratch,
-    cast: &Path,
-    variables: &[(String, String)],
-    world: &World,
-) -> Result<Caller, DemoFault> {
-    let gathered: Gathered = gather(&Inputs {
-        folder: scratch.path(),
-        file: None,
-        environment: &variables.iter().cloned().collect(),
-        flags: &[],
-    })?;
-    let policies = Fleet::load(cast).map_err(DemoFault::Workers)?.policies();
-    let client = connect(world, &gathered, policies).await;
-    client
-        .map(Caller)
-        .map_err(|failure| DemoFault::Client(Box::new(failure)))
+impl Script<'_> {
+    fn launch(&self, name: &str) -> Result<WorkerLaunch, DemoFault> {
+        let inherited = self.world.environment.iter().map(|(name, _)| name);
+        let ours = inherited.filter(|name| name.starts_with("PURUTO_"));
+        Ok(WorkerLaunch {
+            name: name.to_owned(),
+            workers_dir: self.cast.to_owned(),
+            // No configuration lies there.
+            folder: Some(self.folder.to_owned()),
+            telemetry: Port::free(&self.world.chance)?,
+            arguments: Vec::new(),
+            set: self.variables.clone(),
+            unset: ours.map(ToOwned::to_owned).collect(),
+            output: WorkerOutput::File(self.folder.join(format!("{name}.log"))),
+            guard: self.guard.clone(),
+        })
+    }
+
+    async fn caller(&self) -> Result<Caller, DemoFault> {
+        let gathered = gather(&Inputs {
+            folder: self.folder,
+            file: None,
+            environment: &self.variables.iter().cloned().collect(),
+            flags: &[],
+        })?;
+        let purutos = Fleet::load(self.cast).map_err(DemoFault::Workers)?;
+        let client = connect(self.world, &gathered, purutos.policies()).await;
+        client
+            .map(Caller)
+            .map_err(|failure| DemoFault::Client(Box::new(failure)))
+    }
 }

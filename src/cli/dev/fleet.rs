@@ -81,28 +81,15 @@ impl Fleet {
         screen: &Screen,
         chance: &Chance,
     ) -> Result<(), DevError> {
-        let colours = [Colour::Green, Colour::Cyan, Colour::Yellow]
-            .into_iter()
-            .cycle();
-        for (number, colour) in (1..=plan.workers.get()).zip(colours) {
+        let colours = [Colour::Green, Colour::Cyan, Colour::Yellow];
+        for (number, colour) in (1..=plan.workers.get()).zip(colours.into_iter().cycle()) {
             let name = format!("worker-{number}");
-            let telemetry = Port::free(chance)?;
-            self.telemetry.push(telemetry);
-            let mut set = worker::variables_of(&self.servers);
-            set.extend(plan.variables.iter().cloned());
+            let voice = Voice::new(screen, &name, colour);
+            let launch = self.launch(name, plan, Port::free(chance)?);
+            self.telemetry.push(launch.telemetry);
             let keeper = Keeper {
-                voice: Voice::new(screen, &name, colour),
-                launch: WorkerLaunch {
-                    name,
-                    workers_dir: plan.workers_dir.clone(),
-                    folder: None,
-                    telemetry,
-                    set,
-                    unset: Vec::new(),
-                    arguments: plan.arguments.clone(),
-                    output: WorkerOutput::Piped,
-                    guard: plan.guard.clone(),
-                },
+                launch,
+                voice,
                 chance: chance.clone(),
                 stop: self.stop.clone(),
                 stop_within: plan.drain_timeout + STOP_GRACE,
@@ -110,6 +97,22 @@ impl Fleet {
             self.keepers.spawn(keeper.keep());
         }
         Ok(())
+    }
+
+    fn launch(&self, name: String, plan: &Plan, telemetry: Port) -> WorkerLaunch {
+        let mut set = worker::variables_of(&self.servers);
+        set.extend(plan.variables.iter().cloned());
+        WorkerLaunch {
+            name,
+            workers_dir: plan.workers_dir.clone(),
+            folder: None,
+            telemetry,
+            arguments: plan.arguments.clone(),
+            set,
+            unset: Vec::new(),
+            output: WorkerOutput::Piped,
+            guard: plan.guard.clone(),
+        }
     }
 
     /// Where it is.

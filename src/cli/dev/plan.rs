@@ -5,8 +5,8 @@
 use std::{env, ffi::OsString, num::NonZeroU16, path::PathBuf, time::Duration};
 
 use super::{DevArgs, DevFault, screen::Screen};
-use crate::cli::session::{GlobalArgs, World, workers_dir_flag};
 use crate::{
+    cli::session::{GlobalArgs, World, workers_dir_flag},
     config::{Config, Environment, Inputs, LogStyle, gather},
     dev::{
         find::Places,
@@ -47,18 +47,6 @@ impl Plan {
         environment: &Environment,
         screen: &Screen,
     ) -> Result<Self, DevFault> {
-        let port = |asked: Option<u16>| {
-            asked.map_or(PortChoice::Usual, |number| {
-                PortChoice::Exactly(Port::new(number))
-            })
-        };
-        let style = match config.log.format {
-            LogStyle::Auto if screen.is_coloured() => Some("pretty"),
-            LogStyle::Auto => Some("plain"),
-            // As somebody asked for.
-            LogStyle::Json | LogStyle::Plain | LogStyle::Pretty => None,
-        };
-        let style = style.map(|style| ("PURUTO_LOG__FORMAT".to_owned(), style.to_owned()));
         Ok(Self {
             workers_dir: config.worker.workers_dir.clone(),
             workers: args.workers,
@@ -66,12 +54,30 @@ impl Plan {
             nats_port: port(args.nats_port),
             redis_port: port(args.redis_port),
             drain_timeout: config.worker.drain_timeout,
-            variables: style.into_iter().collect(),
             arguments: global.for_workers(),
+            variables: log_style(config, screen).into_iter().collect(),
             places: places(environment),
             guard: Guard::new(env::current_exe()?),
         })
     }
+}
+
+fn port(asked: Option<u16>) -> PortChoice {
+    match asked {
+        Some(number) => PortChoice::Exactly(Port::new(number)),
+        None => PortChoice::Usual,
+    }
+}
+
+/// A worker writes into a pipe, but who reads it is in front of our screen.
+fn log_style(config: &Config, screen: &Screen) -> Option<(String, String)> {
+    let style = match config.log.format {
+        LogStyle::Auto if screen.is_coloured() => "pretty",
+        LogStyle::Auto => "plain",
+        // As somebody asked for.
+        LogStyle::Json | LogStyle::Plain | LogStyle::Pretty => return None,
+    };
+    Some(("PURUTO_LOG__FORMAT".to_owned(), style.to_owned()))
 }
 
 /// The configuration that the workers will have.

@@ -54,6 +54,7 @@ const LAST_WORDS: usize = 5;
 /// The model's server; dropping it kills it.
 #[derive(Debug)]
 pub struct ModelServer {
+    // Held, since it ends with us.
     _process: Process,
     port: Port,
 }
