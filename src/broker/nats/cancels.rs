@@ -1,7 +1,7 @@
 //! Announcements of cancels: best effort, core NATS.
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::timeout};
 
 use super::{super::BrokerFault, api::CALL_BOUND, link::Link, subscription::Subscription};
 use crate::{
@@ -28,7 +28,13 @@ pub(super) async fn announce(link: &Link, request: &RequestKey) -> Result<(), Br
     })?;
     let subject = link.options().subjects.control_cancel();
     let sent = link.publish(&subject, None, body.into(), CALL_BOUND).await;
-    sent.map_err(|unanswered| unanswered.into_fault("announce cancel"))
+    sent.map_err(|unanswered| unanswered.into_fault("announce cancel"))?;
+    // A command may end right after this, and with it whatever still waits to be written.
+    let written = timeout(CALL_BOUND, link.wire().client.flush()).await;
+    if !matches!(written, Ok(Ok(()))) {
+        tracing::debug!("a cancel was not announced; the worker's next renewal brings it");
+    }
+    Ok(())
 }
 
 /// Hears them.
