@@ -1,0 +1,25 @@
+//! The whole fleet as its users have it: real servers, real processes, every way of driving it.
+//!
+//! Owns nothing of the fleet: what is asserted is what a caller, an operator or a foreign client
+//! sees. Each test starts its own servers and workers, and they end with it.
+
+#![expect(
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper of a test fails it as the test itself would"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod fleet;
+mod patience;
+mod terminal;
+mod wire;
+mod worker;
+
+mod bad_input;
+mod by_hand;
+mod crash;
+mod invoking;
+mod python;
