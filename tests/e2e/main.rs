@@ -14,6 +14,7 @@ mod support;
 
 mod fleet;
 mod patience;
+mod records;
 mod terminal;
 mod wire;
 mod worker;
@@ -22,4 +23,9 @@ mod bad_input;
 mod by_hand;
 mod crash;
 mod invoking;
+mod lanes;
+mod outages;
+mod policies;
 mod python;
+mod storm;
+mod telemetry;

@@ -1,0 +1,51 @@
+//! The records of the fleet in Redis, read as an operator with `redis-cli` would.
+
+use redis::{AsyncCommands as _, aio::MultiplexedConnection};
+use std::collections::HashMap;
+
+/// Over how many partitions the records are spread, as configured by default.
+const PARTITIONS: usize = 16;
+
+/// A connection of the test's own.
+#[derive(Clone, Debug)]
+pub(crate) struct Records(MultiplexedConnection);
+
+impl Records {
+    pub(crate) async fn connect(url: &str) -> Self {
+        let client = redis::Client::open(url).expect("a valid address");
+        let connection = client.get_multiplexed_async_connection().await;
+        Self(connection.expect("a connection"))
+    }
+
+    /// How many requests this worker's sessions hold and have not settled.
+    pub(crate) async fn held_by(&mut self, worker: &str) -> u64 {
+        let sessions = self.0.hgetall("puruto:{p00}:sessions").await;
+        let sessions: HashMap<String, String> = sessions.expect("the sessions");
+        let mut held = 0;
+        for (session, _) in sessions.iter().filter(|(_, name)| *name == worker) {
+            for partition in 0..PARTITIONS {
+                let key = format!("puruto:{{p{partition:02}}}:held:{session}");
+                let count: u64 = self.0.hlen(key).await.expect("a count");
+                held += count;
+            }
+        }
+        held
+    }
+
+    /// How often a request was claimed, by its record in whichever partition.
+    pub(crate) async fn attempts(&mut self, target: &str, id: &str) -> u64 {
+        for partition in 0..PARTITIONS {
+            let key = format!("puruto:{{p{partition:02}}}:req:{target}:{id}");
+            let attempts: Option<u64> = self.0.hget(key, "attempts").await.expect("a field");
+            if let Some(attempts) = attempts {
+                return attempts;
+            }
+        }
+        panic!("no record of {id}")
+    }
+
+    /// Empties the server.
+    pub(crate) async fn flush(&mut self) {
+        let () = self.0.flushall().await.expect("emptied");
+    }
+}
