@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::lanes::{View, share};
@@ -26,6 +26,9 @@ const FULL_FOR: Duration = Duration::from_millis(50);
 
 /// Results on their way beyond the slots: a slow broker or store stops the pulling here.
 const TAIL_MAX: usize = 64;
+
+/// How long a delivery may be on its way after the demand for it was withdrawn.
+const LATE_FOR: Duration = Duration::from_millis(200);
 
 /// The pulling side of one target.
 #[derive(Debug)]
@@ -151,7 +154,7 @@ impl<B: Broker, C: Claims> Puller<B, C> {
 
     /// Deliveries that were on their way when the demand was withdrawn.
     async fn take_back_what_still_comes(&mut self) {
-        while let Some(delivery) = next_of(&mut self.lanes).now_or_never() {
+        while let Ok(delivery) = timeout(LATE_FOR, next_of(&mut self.lanes)).await {
             self.pipeline.give_back(&delivery).await;
         }
     }
