@@ -30,10 +30,14 @@ pub enum Settlement {
 }
 
 /// How a delivery left the pipeline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// Its result stands; the broker has confirmed that it is gone.
-    Acked,
+    Acked {
+        /// The request whose record can be shrunk now, see [`Pipeline::tidy`]; none for an answer
+        /// that has no record of its own.
+        tidy: Option<RequestKey>,
+    },
     /// Its result stands; the broker has not confirmed, so it may come again.
     Unconfirmed,
     /// It comes again.
@@ -62,13 +66,18 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             .served
             .metrics
             .settled(SettlementKind::Ack);
-        if published.settles
-            && let Err(fault) = self.ports.claims.settle(&published.asked.key).await
-        {
+        Settled::Acked {
+            tidy: published.settles.then_some(published.asked.key),
+        }
+    }
+
+    /// Shrinks the record of a request that is published and acked. Nobody waits for it: it goes
+    /// out with others, some moments later.
+    pub async fn tidy(&self, key: &RequestKey) {
+        if let Err(fault) = self.ports.claims.settle(key).await {
             // The record keeps its bytes until it expires; nothing else is lost.
             self.ports.store_faulted(&fault, "settle");
         }
-        Settled::Acked
     }
 
     /// A delivery that came without a free slot goes elsewhere at once.

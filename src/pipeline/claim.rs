@@ -140,7 +140,12 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             ClaimAnswer::Claimed(grant) => {
                 metrics.claimed(ClaimOutcome::Claimed);
                 let claimed = self.granted(admitted, &grant, session, nonce, cancel);
-                self.unless_published(claimed, grant.fresh).await
+                let emptied = self.ports.epochs.store_was_emptied(self.ports.clock.now());
+                if grant.fresh && emptied {
+                    // Boxed: so rare a way would make every walk's future as large as its own.
+                    return Box::pin(self.unless_published(claimed)).await;
+                }
+                Ok(Claiming::Ours(claimed))
             }
             ClaimAnswer::Held(_) => {
                 metrics.claimed(ClaimOutcome::Held);
@@ -203,14 +208,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
 
     /// After the store was emptied a request without a record may have been answered before: the
     /// results stream then knows.
-    async fn unless_published(
-        &self,
-        claimed: Box<Claimed>,
-        fresh: bool,
-    ) -> Result<Claiming, Turned> {
-        if !(fresh && self.ports.epochs.store_was_emptied(self.ports.clock.now())) {
-            return Ok(Claiming::Ours(claimed));
-        }
+    async fn unless_published(&self, claimed: Box<Claimed>) -> Result<Claiming, Turned> {
         let subject = self.ports.place_of(&claimed.asked);
         match self.ports.broker.read_result(&subject).await {
             Ok(None) => Ok(Claiming::Ours(claimed)),

@@ -67,11 +67,13 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         let flight = self.ports.in_flight.enter(&delivery.ack);
         let received = Received { delivery, served };
         match self.walk(received, &flight, slot).await {
-            Ok(published) => self.ack(published).await,
-            Err(turned) => self.turn_back(turned).await,
+            Ok(published) => Box::pin(self.ack(published)).await,
+            Err(turned) => Box::pin(self.turn_back(turned)).await,
         }
     }
 
+    /// Most of a walk's life is `run`. The short stages are boxed, so that while a model thinks no
+    /// room is kept for them.
     async fn walk(
         &self,
         received: Received,
@@ -79,14 +81,14 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         slot: Slot,
     ) -> Result<Published, Turned> {
         let admitted = self.admit(received);
-        let committed = match self.claim(admitted, flight).await? {
+        let committed = match Box::pin(self.claim(admitted, flight)).await? {
             Claiming::Ours(claimed) => {
                 let ran = self.run(claimed, slot).await?;
-                self.commit(ran).await?
+                Box::pin(self.commit(ran)).await?
             }
             // Its result is durable already, or it can have none of its own: only news is owed.
             Claiming::Answered(committed) => *committed,
         };
-        self.publish(committed).await
+        Box::pin(self.publish(committed)).await
     }
 }

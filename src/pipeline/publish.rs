@@ -152,9 +152,9 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 self.put(received, asked, message(place, headers, body))
                     .await
             }
+            // The rare ways are boxed: they would make every walk's future as large as theirs.
             Answer::Found { body, correlation } => {
-                self.tell_again(received, asked, body.as_ref(), correlation)
-                    .await
+                Box::pin(self.tell_again(received, asked, body.as_ref(), correlation)).await
             }
             Answer::Own { body } => {
                 let headers = self.headers(asked, body, None);
@@ -163,8 +163,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             }
             Answer::Aside { body } => {
                 let headers = self.headers(asked, body, None);
-                self.put_aside(received, asked, message(place, headers, body))
-                    .await
+                Box::pin(self.put_aside(received, asked, message(place, headers, body))).await
             }
         }
     }
@@ -222,7 +221,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 self.reply(received, &message).await;
                 Ok(())
             }
-            Publishing::AlreadyThere => self.reconcile(received, asked, message).await,
+            Publishing::AlreadyThere => Box::pin(self.reconcile(received, asked, message)).await,
         }
     }
 

@@ -9,7 +9,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::lanes::{View, share};
 use crate::{
     broker::{Broker, Delivery, Pull},
-    pipeline::{Pipeline, Served, SessionWatch, Slots},
+    pipeline::{Pipeline, Served, SessionWatch, Settled, Slots},
     store::Claims,
 };
 
@@ -130,20 +130,18 @@ impl<B: Broker, C: Claims> Puller<B, C> {
         let pipeline = self.pipeline.clone();
         let (served, sessions) = (Arc::clone(&self.served), self.sessions.clone());
         let slots = self.slots.clone();
-        let walk = async move {
-            let walk = pipeline.process(delivery, served, slot);
-            if AssertUnwindSafe(walk).catch_unwind().await.is_err() {
-                // A claim may be left without anyone who works on it: void all of them.
-                tracing::error!(
-                    "the walk panicked: this is a bug of the fleet; fencing the session"
-                );
-                if let Some(session) = sessions.current() {
-                    session.fence();
-                }
-            }
+        let counted = own.token();
+        self.walks.spawn(async move {
+            let walk = Box::pin(pipeline.process(delivery, served, slot));
+            let settled = AssertUnwindSafe(walk).catch_unwind().await;
+            drop(counted);
             slots.nudge();
-        };
-        self.walks.spawn(own.track_future(walk));
+            match settled {
+                Ok(Settled::Acked { tidy: Some(key) }) => pipeline.tidy(&key).await,
+                Ok(_) => {}
+                Err(_) => fence_after_panic(&sessions),
+            }
+        });
     }
 
     fn withdraw(&mut self) {
@@ -168,6 +166,14 @@ async fn next_of<L: Pull>(lanes: &mut [L; 3]) -> Delivery {
         delivery = high.next() => delivery,
         delivery = normal.next() => delivery,
         delivery = low.next() => delivery,
+    }
+}
+
+/// A claim may be left without anyone who works on it: all of them are voided.
+fn fence_after_panic(sessions: &SessionWatch) {
+    tracing::error!("the walk panicked: this is a bug of the fleet; fencing the session");
+    if let Some(session) = sessions.current() {
+        session.fence();
     }
 }
 

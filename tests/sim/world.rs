@@ -249,7 +249,13 @@ impl SimWorker {
             .take()
             .expect("one walk at a time, which gives its slot back");
         let (pipeline, served) = (self.pipeline.clone(), Arc::clone(&self.served));
-        let walk = async move { pipeline.process(delivery, served, slot).await };
+        let walk = async move {
+            let settled = pipeline.process(delivery, served, slot).await;
+            if let Settled::Acked { tidy: Some(key) } = &settled {
+                pipeline.tidy(key).await;
+            }
+            settled
+        };
         (self.joints.clone(), walk)
     }
 }
