@@ -1,6 +1,6 @@
 //! The subjects of the fleet, and how an id becomes a token of one.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -170,12 +170,6 @@ impl Subjects {
     #[must_use]
     pub fn control_cancel(&self) -> String {
         format!("{}.control.cancel", self.prefix)
-    }
-
-    /// Where a worker session answers pings.
-    #[must_use]
-    pub fn control_session(&self, session: impl fmt::Display) -> String {
-        format!("{}.control.session.{session}", self.prefix)
     }
 }
 
