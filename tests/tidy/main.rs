@@ -16,6 +16,7 @@ mod manifest;
 mod paths;
 mod planted;
 mod project;
+mod promises;
 mod unfinished;
 
 use std::path::Path;
@@ -61,6 +62,11 @@ fn what_people_read_names_no_folder_of_one_machine() {
 #[test]
 fn every_test_program_is_told_of() {
     hold(files::untold);
+}
+
+#[test]
+fn every_promise_is_held_by_a_test_that_is_there() {
+    hold(promises::unheld);
 }
 
 #[test]

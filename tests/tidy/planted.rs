@@ -5,7 +5,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::{crates, files, layers, manifest, project::Project, unfinished};
+use crate::{crates, files, layers, manifest, project::Project, promises, unfinished};
 
 type Rule = fn(&Project) -> Vec<String>;
 
@@ -30,6 +30,24 @@ fn broken(rule: Rule, path: &str, text: &str, fault: &str) {
 fn kept(rule: Rule, path: &str, text: &str) {
     let found = faults(rule, &[(path, text)]);
     assert_eq!(found, [""; 0], "{text}");
+}
+
+#[test]
+fn a_promise_without_its_test_is_found() {
+    let readme = "## What is promised\n| it works | `e2e: it_works_well`, `policy::`, `x` |\n";
+    let found = faults(promises::unheld, &[("README.md", readme)]);
+    assert_eq!(found, ["README.md: no test is called `it_works_well`"]);
+    let test = ("src/x.rs", "#[test]\nfn it_works_well() {}\n");
+    assert_eq!(
+        faults(promises::unheld, &[("README.md", readme), test]),
+        [""; 0]
+    );
+    broken(
+        promises::unheld,
+        "README.md",
+        "# Nothing\n",
+        "has no table of promises",
+    );
 }
 
 #[test]

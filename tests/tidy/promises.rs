@@ -1,0 +1,34 @@
+//! What the README promises, each by a test that is there.
+
+use crate::project::Project;
+
+/// Where the table of promises begins and ends.
+const TABLE: (&str, &str) = ("## What is promised", "\n## ");
+
+/// Tests that the table of promises names and that no file has.
+pub(crate) fn unheld(project: &Project) -> Vec<String> {
+    let readme = project.file("README.md");
+    let Some((_, after)) = readme.text.split_once(TABLE.0) else {
+        return vec![readme.fault("has no table of promises")];
+    };
+    let table = after.split(TABLE.1).next().unwrap_or(after);
+    let is_there = |test: &str| {
+        let head = format!("fn {test}(");
+        project.rust().any(|source| source.text.contains(&head))
+    };
+    let missing = named(table).filter(|test| !is_there(test));
+    missing
+        .map(|test| readme.fault(&format!("no test is called `{test}`")))
+        .collect()
+}
+
+/// The names of tests in a table: what stands in backticks, behind the program's name if that is
+/// there, and reads like a sentence of several words.
+fn named(table: &str) -> impl Iterator<Item = &str> {
+    let quoted = table.split('`').skip(1).step_by(2);
+    let last = quoted.map(|text| text.rsplit(' ').next().unwrap_or(text));
+    last.filter(|text| {
+        let letters = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        text.matches('_').count() > 1 && text.bytes().all(letters)
+    })
+}
