@@ -26,12 +26,17 @@ const CLAIM_PATIENCE: Duration = Duration::from_secs(10);
 /// take half.
 const STORE_AWAY_DELAY: Duration = Duration::from_secs(2);
 
-/// A request that somebody else holds is asked after first after this, then twice as long each
-/// time.
-const HELD_DELAY_FIRST: Duration = Duration::from_secs(1);
+/// A request that somebody else holds is asked after later by so much with each delivery ...
+const HELD_DELAY_STEP: Duration = Duration::from_secs(1);
 
-/// It is asked after at least this often: more than a day of such waits fits the broker's limit of
-/// deliveries.
+/// ... but no later than a dead owner's session takes to end by default: deliveries that died with
+/// their workers count here as well, and must not keep the next worker away for longer ...
+const HELD_DELAY_SOON: Duration = Duration::from_secs(15);
+
+/// ... unless it was delivered this often: then its owner lives, and is busy for long ...
+const HELD_FOR_LONG: u64 = 64;
+
+/// ... so that more than a day of such waits fits the broker's limit of deliveries.
 const HELD_DELAY_MAX: Duration = Duration::from_secs(120);
 
 /// A request that this worker alone may run. Made only here.
@@ -234,9 +239,11 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
 }
 
 fn held_delay(delivered: u64) -> Duration {
-    let doublings = u32::try_from(delivered.saturating_sub(1)).unwrap_or(u32::MAX);
-    let factor = 2_u32.saturating_pow(doublings);
-    HELD_DELAY_FIRST.saturating_mul(factor).min(HELD_DELAY_MAX)
+    if delivered > HELD_FOR_LONG {
+        return HELD_DELAY_MAX;
+    }
+    let steps = u32::try_from(delivered).unwrap_or(u32::MAX).max(1);
+    HELD_DELAY_STEP.saturating_mul(steps).min(HELD_DELAY_SOON)
 }
 
 fn conflict(asked: &Asked) -> ResultError {
@@ -253,7 +260,19 @@ mod tests {
 
     #[test]
     fn a_held_request_is_asked_after_ever_more_rarely() {
-        let delays = [1, 2, 3, 8, 1_000].map(|it| held_delay(it).as_secs());
-        assert_eq!(delays, [1, 2, 4, 120, 120]);
+        let delays = [1, 2, 3, 40, 65, 1_000].map(|it| held_delay(it).as_secs());
+        assert_eq!(delays, [1, 2, 3, 15, 120, 120]);
+    }
+
+    #[test]
+    fn workers_that_died_with_a_request_do_not_keep_it_from_the_next_one_for_long() {
+        let after_deaths = (1..=64).map(held_delay).max();
+        assert_eq!(after_deaths, Some(Duration::from_secs(15)));
+    }
+
+    #[test]
+    fn a_request_held_for_a_day_stays_within_the_limit_of_deliveries() {
+        let waits: Duration = (1..1_000).map(held_delay).sum();
+        assert!(waits > Duration::from_secs(86_400), "{waits:?}");
     }
 }
