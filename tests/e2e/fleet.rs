@@ -21,8 +21,8 @@ const QUICK_TAKE_OVER: [(&str, &str); 6] = [
     ("PURUTO_REDIS__SESSION_RENEW", "500ms"),
     ("PURUTO_REDIS__RESPONSE_TIMEOUT", "450ms"),
     ("PURUTO_REDIS__SESSION_MARGIN", "500ms"),
-    ("PURUTO_NATS__ACK_WAIT", "2s"),
-    ("PURUTO_WORKER__PROGRESS_INTERVAL", "600ms"),
+    ("PURUTO_NATS__ACK_WAIT", "1700ms"),
+    ("PURUTO_WORKER__PROGRESS_INTERVAL", "500ms"),
 ];
 
 /// Servers and the Purutos that are served on them.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use puruto_fleet::clock::Chance;
 use tokio::{
     sync::watch,
     time::{Instant, MissedTickBehavior, interval},
@@ -78,14 +79,15 @@ async fn hear_all(
     results
 }
 
-/// Kills a worker every two seconds and starts another in its place, until `done`. Those that are
-/// left go on.
-async fn kill_by_turns(
+/// Kills one worker or another every two seconds and starts a new one in its place, until `done`.
+/// Those that are left go on.
+async fn kill_again_and_again(
     fleet: &Fleet,
     mut done: watch::Receiver<bool>,
     workers: &mut Vec<Worker>,
 ) -> Losses {
     let mut records = Records::connect(&fleet.servers.redis.url()).await;
+    let chance = Chance::seeded(7);
     let mut losses = Losses::default();
     let mut pace = interval(KILL_EVERY);
     pace.tick().await;
@@ -94,7 +96,9 @@ async fn kill_by_turns(
             _ = done.wait_for(|done| *done) => return losses,
             _ = pace.tick() => {}
         }
-        let victim = workers.remove(0);
+        // Not by turns: the broker prefers whoever has waited longest, who would then be the next.
+        let drawn = usize::try_from(chance.bits128() % WORKERS as u128);
+        let victim = workers.remove(drawn.expect("a small number"));
         let name = victim.name().to_owned();
         victim.kill().await;
         losses.kills += 1;
@@ -136,7 +140,7 @@ async fn a_thousand_requests_survive_a_worker_killed_every_two_seconds_each_with
     let ((), results, losses) = tokio::join!(
         publish_all(&wire),
         hear_all(heard, done, &wire),
-        kill_by_turns(&fleet, is_done, &mut workers),
+        kill_again_and_again(&fleet, is_done, &mut workers),
     );
     let took = began.elapsed();
 
