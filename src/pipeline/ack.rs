@@ -13,6 +13,9 @@ use crate::{
 /// request done and acks again.
 const ACK_PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a claim is tried to be given back.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
+
 /// What a delivery that goes back is owed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settlement {
@@ -20,12 +23,14 @@ pub enum Settlement {
     Nak(Duration),
     /// Say nothing: another worker owns the request, or will after the ack wait.
     Lapse,
-    /// Give the claim back, then deliver again at once.
+    /// Give the claim back if it was made, then deliver again.
     HandOver {
         /// The request.
         key: RequestKey,
         /// The claim.
         nonce: Nonce,
+        /// No sooner than this.
+        delay: Duration,
     },
 }
 
@@ -80,6 +85,21 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         }
     }
 
+    /// Gives a claim back. One that cannot be given back would be held by a live session while
+    /// nobody works on it: then the session ends, and all its claims with it.
+    async fn release(&self, key: &RequestKey, nonce: Nonce) {
+        let mut patience = Patience::new(&self.ports.chance, Some(RELEASE_PATIENCE));
+        while let Err(fault) = self.ports.claims.release(key, nonce).await {
+            self.ports.store_faulted(&fault, "release");
+            if !patience.wait().await {
+                if let Some(session) = self.ports.sessions.current() {
+                    session.fence();
+                }
+                return;
+            }
+        }
+    }
+
     /// A delivery that came without a free slot goes elsewhere at once.
     pub async fn give_back(&self, delivery: &Delivery) {
         self.ports.broker.nak(&delivery.ack, Duration::ZERO).await;
@@ -93,11 +113,9 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         let delay = match settlement {
             Settlement::Lapse => return Settled::Lapsed,
             Settlement::Nak(delay) => delay,
-            Settlement::HandOver { key, nonce } => {
-                if let Err(fault) = self.ports.claims.release(&key, nonce).await {
-                    self.ports.store_faulted(&fault, "release");
-                }
-                Duration::ZERO
+            Settlement::HandOver { key, nonce, delay } => {
+                self.release(&key, nonce).await;
+                delay
             }
         };
         received.served.metrics.settled(SettlementKind::Nak);

@@ -98,7 +98,13 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 self.answered(admitted, answer, session, nonce, cancel)
                     .await
             }
-            Err(_) => Err(self.store_away(admitted.received)),
+            // It may have been made all the same.
+            Err(_) => {
+                let delay = self.ports.chance.around(STORE_AWAY_DELAY, 0.5);
+                Err(admitted
+                    .received
+                    .hand_over(admitted.asked.key, nonce, delay))
+            }
         }
     }
 
@@ -228,7 +234,8 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                     hold,
                     ..
                 } = *claimed;
-                Err(received.hand_over(asked.key, hold.nonce))
+                let delay = self.ports.chance.around(STORE_AWAY_DELAY, 0.5);
+                Err(received.hand_over(asked.key, hold.nonce, delay))
             }
         }
     }

@@ -39,11 +39,12 @@ impl Received {
         }
     }
 
-    /// Its claim is given back, then it is delivered elsewhere.
-    pub(super) const fn hand_over(self, key: RequestKey, nonce: Nonce) -> Turned {
+    /// Its claim, if it was made, is given back; then it is delivered elsewhere, no sooner than
+    /// `delay`.
+    pub(super) const fn hand_over(self, key: RequestKey, nonce: Nonce, delay: Duration) -> Turned {
         Turned {
             received: self,
-            settlement: Settlement::HandOver { key, nonce },
+            settlement: Settlement::HandOver { key, nonce, delay },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Run: the handler does the work, holding the claim and a slot.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
@@ -59,7 +59,9 @@ impl<B, C> Pipeline<B, C> {
             Ended::Late => (Outcome::Error(self.late(&received, &asked)), false),
             Ended::Cancelled => (Outcome::Error(cancelled_error()), true),
             Ended::Fenced => return Err(received.lapse()),
-            Ended::HandedOver => return Err(received.hand_over(asked.key, hold.nonce)),
+            Ended::HandedOver => {
+                return Err(received.hand_over(asked.key, hold.nonce, Duration::ZERO));
+            }
         };
         Ok(Ran {
             received,

@@ -60,10 +60,14 @@ impl Session {
 
     /// Whether its claims may still be acted on. Asked by whoever speaks to the broker: a process
     /// that was stopped and goes on knows here, before its heartbeat has run again, that it slept
-    /// too long.
+    /// too long. Whoever finds it so fences the session for good, even if a late renewal were to be
+    /// granted: claims may have been dropped by then, and nobody would work on them.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        !self.fenced.is_cancelled() && Instant::now() < self.good_until()
+        if Instant::now() >= self.good_until() {
+            self.fence();
+        }
+        !self.fenced.is_cancelled()
     }
 }
 
@@ -115,5 +119,16 @@ mod tests {
         assert!(session.is_live());
         tokio::time::advance(Duration::from_secs(1)).await;
         assert!(!session.is_live());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_once_found_dead_stays_dead() {
+        let good_for = Duration::from_secs(10);
+        let id = SessionId::fresh(&Chance::seeded(1));
+        let session = Session::new(id, Instant::now(), good_for);
+        tokio::time::advance(good_for).await;
+        assert!(!session.is_live());
+        session.renewed(Instant::now());
+        assert!(!session.is_live() && session.fenced.is_cancelled());
     }
 }

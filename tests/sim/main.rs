@@ -102,3 +102,17 @@ async fn a_second_worker_may_die_at_any_joint_after_the_first_did() {
     }
     panic!("more than {JOINTS_MAX} joints");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_was_made_without_our_knowing_is_given_back() {
+    let scenario = &SCENARIOS[0];
+    let world = World::new();
+    let worker = scenario
+        .begun_by_a_worker_whose_claims_go_unanswered(&world)
+        .await;
+    // The worker lives on, and with it its session: nobody will take the claim from it.
+    while !world.broker.pending().is_empty() {
+        worker.process(world.delivery().await).await;
+    }
+    check(&world, scenario, "claims unanswered");
+}

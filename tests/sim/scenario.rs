@@ -5,7 +5,10 @@ use std::time::Duration;
 use puruto_fleet::{
     broker::twin::BrokerTwin,
     contract::{CorrelationId, RequestId},
-    store::{Records as _, RequestKey, twin::StoreTwin},
+    store::{
+        Records as _, RequestKey,
+        twin::{Fault, Op, StoreTwin},
+    },
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -17,6 +20,9 @@ use crate::{
 
 /// Whoever has not ended by then sleeps for good.
 const LONG_ENOUGH: Duration = Duration::from_secs(600);
+
+/// More calls than a worker makes before it gives a delivery back.
+const PATIENCE_IN_CALLS: usize = 30;
 
 /// A story and how it has to end.
 pub struct Scenario {
@@ -153,6 +159,15 @@ impl Scenario {
         self.deliver_all(world, &mut two).await;
         world.finish().await;
         (one.joints.struck(), two.joints.struck())
+    }
+
+    /// Its claims are carried out, but the answers get lost for longer than a worker is patient.
+    pub async fn begun_by_a_worker_whose_claims_go_unanswered(&self, world: &World) -> SimWorker {
+        self.begin(world).await;
+        for _ in 0..PATIENCE_IN_CALLS {
+            world.store.fail_next(Op::Claim, Fault::AfterEffect);
+        }
+        world.worker(Mischief::None).await
     }
 
     async fn begin(&self, world: &World) {
