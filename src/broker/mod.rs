@@ -4,6 +4,8 @@
 
 mod ack_subject;
 mod drift;
+/// How NATS tools find services, as data.
+pub mod micro;
 mod names;
 /// The real broker: JetStream.
 pub mod nats;

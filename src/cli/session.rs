@@ -18,8 +18,9 @@ use crate::{
     broker::nats::NatsClient,
     client::{Client, ClientFault, LazyRecords, Patience, Settings},
     clock::{Chance, Clock},
-    config::{self, Environment, Flag, Gathered, Inputs},
+    config::{self, Config, Environment, Flag, Gathered, Inputs},
     policy::{LivePolicies, PolicySet},
+    store::StoreFault,
 };
 
 /// The process around a command, as values.
@@ -125,24 +126,44 @@ pub(super) async fn connect(
     gathered: &Gathered,
     policies: PolicySet,
 ) -> Result<FleetClient, Failure> {
+    let nats = connect_nats(world, gathered).await?;
     let config = &gathered.config;
+    let policies = LivePolicies::fixed(policies);
+    let client = fleet_client(nats, config, policies, &world.clock, &world.chance);
+    client.map_err(|fault| explain(gathered, fault.into()))
+}
+
+/// Connects to the broker alone, as configured.
+pub(super) async fn connect_nats(
+    world: &World,
+    gathered: &Gathered,
+) -> Result<NatsClient, Failure> {
     let name = format!("{:08x}", world.chance.bits128() >> 96);
-    let options = nats_options(config, "client", &name, &world.chance);
-    let explain = |fault| explain(gathered, fault);
-    let nats = NatsClient::connect(options).await;
-    let nats = nats.map_err(|fault| explain(fault.into()))?;
-    let redis = redis_options(config).map_err(|fault| explain(fault.into()))?;
+    let options = nats_options(&gathered.config, "client", &name, &world.chance);
+    let connected = NatsClient::connect(options).await;
+    connected.map_err(|fault| explain(gathered, fault.into()))
+}
+
+/// A caller over this connection.
+pub(super) fn fleet_client(
+    nats: NatsClient,
+    config: &Config,
+    policies: LivePolicies,
+    clock: &Clock,
+    chance: &Chance,
+) -> Result<FleetClient, StoreFault> {
+    let redis = redis_options(config)?;
     let settings = Settings {
         subjects: config.nats.prefix.clone(),
-        policies: LivePolicies::fixed(policies),
+        policies,
         patience: Patience {
             grace: config.client.grace,
             read_back: config.client.read_back_interval,
         },
-        clock: world.clock.clone(),
-        chance: world.chance.clone(),
+        clock: clock.clone(),
+        chance: chance.clone(),
     };
-    let records = LazyRecords::new(redis, world.chance.clone());
+    let records = LazyRecords::new(redis, chance.clone());
     Ok(Client::new(nats, records, settings))
 }
 

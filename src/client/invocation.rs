@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Map;
+use serde_json::{Map, Value};
 use tracing::Span;
 use uuid::Uuid;
 
@@ -44,6 +44,8 @@ pub struct Invocation {
     pub correlation_id: Option<CorrelationId>,
     /// Where the caller stands in a trace of its own.
     pub trace: TraceContext,
+    /// Fields of the request that only its target knows.
+    pub extra: Map<String, Value>,
 }
 
 impl Invocation {
@@ -67,6 +69,7 @@ impl Invocation {
             request_id: None,
             correlation_id: None,
             trace: TraceContext::default(),
+            extra: Map::new(),
         }
     }
 
@@ -86,7 +89,7 @@ impl Invocation {
             prompt: self.prompt,
             timeout_sec: self.timeout,
             hop: self.hop,
-            extra: Map::new(),
+            extra: self.extra,
         };
         let fingerprint = request.fingerprint();
         let mut headers = Headers::new();
@@ -139,7 +142,7 @@ fn message_id(request: &InvocationRequest, fingerprint: Fingerprint) -> String {
 }
 
 /// A UUIDv7: sorted by time, else chance.
-fn fresh_id(clock: &Clock, chance: &Chance) -> Uuid {
+pub(super) fn fresh_id(clock: &Clock, chance: &Chance) -> Uuid {
     let [chance @ .., _, _, _, _, _, _] = chance.bits128().to_be_bytes();
     uuid::Builder::from_unix_timestamp_millis(clock.now().unix_millis(), &chance).into_uuid()
 }

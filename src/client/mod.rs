@@ -14,6 +14,7 @@ mod nats;
 mod pending;
 mod port;
 mod reading;
+mod relay;
 mod status;
 mod watch;
 
@@ -30,6 +31,7 @@ pub use self::{
     lazy::LazyRecords,
     pending::Pending,
     port::{Arrival, Arrivals, Exchange},
+    relay::Relayed,
     status::{Standing, Status},
     watch::Watch,
 };

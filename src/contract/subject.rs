@@ -166,6 +166,12 @@ impl Subjects {
         format!("{}.result.>", self.prefix)
     }
 
+    /// Where `target` is asked by whoever waits for the result as the reply.
+    #[must_use]
+    pub fn rpc(&self, target: &PurutoName) -> String {
+        format!("{}.rpc.{target}", self.prefix)
+    }
+
     /// Where the cancel of a request is announced to the workers.
     #[must_use]
     pub fn control_cancel(&self) -> String {

@@ -53,6 +53,12 @@ impl Session {
         self.opened + Duration::from_millis(self.renewed.load(Ordering::SeqCst)) + self.good_for
     }
 
+    /// How long ago its opening was sent.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.opened.elapsed()
+    }
+
     /// Voids every claim under it.
     pub fn fence(&self) {
         self.fenced.cancel();

@@ -2,9 +2,13 @@
 //!
 //! Never: a global registry, an id as a label, a series for each target that a stranger names.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use prometheus::{IntCounter, IntCounterVec, Registry, TextEncoder};
+use tokio::time::Instant;
 
 use self::register::{CounterBy, OTHER, Registrar};
 use super::{
@@ -41,6 +45,18 @@ struct Families {
     broker_faults: IntCounterVec,
     reloads: CounterBy<ReloadOutcome>,
     pull_stalled: IntCounter,
+    last_fault: Mutex<Option<LastFault>>,
+}
+
+/// What a call to a server failed with.
+#[derive(Clone, Copy, Debug)]
+pub struct LastFault {
+    /// `nats` or `redis`.
+    pub server: &'static str,
+    /// The kind, as it is counted.
+    pub kind: &'static str,
+    /// When it was counted.
+    pub at: Instant,
 }
 
 impl Metrics {
@@ -64,6 +80,7 @@ impl Metrics {
             broker_faults: to.counter(&names::BROKER_FAULTS),
             reloads: by(&to, &names::POLICY_RELOADS),
             pull_stalled: alone(&to, &names::PULL_STALLED),
+            last_fault: Mutex::default(),
             registry,
         };
         Self(Arc::new(families))
@@ -100,11 +117,30 @@ impl Metrics {
     /// A call to the store failed.
     pub fn store_faulted(&self, fault: &StoreFault) {
         count_kind(&self.0.store_faults, fault.kind());
+        self.faulted("redis", fault.kind());
     }
 
     /// A call to the broker failed.
     pub fn broker_faulted(&self, fault: &BrokerFault) {
         count_kind(&self.0.broker_faults, fault.kind());
+        self.faulted("nats", fault.kind());
+    }
+
+    fn faulted(&self, server: &'static str, kind: &'static str) {
+        let at = Instant::now();
+        let fault = LastFault { server, kind, at };
+        *self.last_fault_place() = Some(fault);
+    }
+
+    /// The fault that was counted last, if there was one.
+    #[must_use]
+    pub fn last_fault(&self) -> Option<LastFault> {
+        *self.last_fault_place()
+    }
+
+    fn last_fault_place(&self) -> MutexGuard<'_, Option<LastFault>> {
+        let place = self.0.last_fault.lock();
+        place.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A changed policy file was read.

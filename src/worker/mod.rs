@@ -9,6 +9,7 @@
 mod cancels;
 mod heartbeat;
 mod lanes;
+mod presence;
 mod progress;
 mod pull;
 mod run;
@@ -16,6 +17,7 @@ mod sessions;
 
 pub use self::{
     heartbeat::{Heartbeat, HeartbeatTimes},
+    presence::{Presence, WorkerReport},
     run::{Drained, Timing, Worker},
     sessions::announce,
 };

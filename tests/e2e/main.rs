@@ -26,6 +26,7 @@ mod invoking;
 mod lanes;
 mod outages;
 mod policies;
+mod presence;
 mod python;
 mod storm;
 mod telemetry;

@@ -12,13 +12,14 @@ use super::{
     options::NatsOptions,
     publish::publish,
     results::{self, check_subject},
+    service,
     subscription::Subscription,
     unanswered::Unanswered,
     wire,
 };
 use crate::{
     broker::{
-        BrokerFault, Headers, PublishAck, StoredResult,
+        BrokerFault, Headers, PublishAck, StoredResult, micro,
         names::{ConsumerName, StreamName},
     },
     contract::{CorrelationId, Lane, PurutoName, RequestId, Subjects},
@@ -27,10 +28,10 @@ use crate::{
 
 const PUBLISH: &str = "publish request";
 
-/// A caller's one connection.
-#[derive(Debug)]
+/// A caller's one connection. A clone shares it.
+#[derive(Clone, Debug)]
 pub struct NatsClient {
-    link: Link,
+    link: Arc<Link>,
     subjects: Subjects,
     requests: StreamName,
     results: StreamName,
@@ -44,7 +45,7 @@ impl NatsClient {
     pub async fn connect(options: NatsOptions) -> Result<Self, BrokerFault> {
         let options = Arc::new(options);
         Ok(Self {
-            link: Link::open(&options, "client").await?,
+            link: Arc::new(Link::open(&options, "client").await?),
             requests: StreamName::invoke(&options.subjects),
             results: StreamName::results(&options.subjects),
             subjects: options.subjects.clone(),
@@ -163,6 +164,18 @@ impl NatsClient {
     ) -> Result<Vec<(String, StoredResult)>, BrokerFault> {
         let pattern = self.subjects.results_of(correlation);
         results::replay(&self.link, &self.results, &pattern).await
+    }
+
+    /// The statistics of every service of this name that answers within two seconds, by id.
+    ///
+    /// # Errors
+    /// There is no connection.
+    pub async fn services(&self, name: &str) -> Result<Vec<micro::Stats>, BrokerFault> {
+        service::stats_of(&self.link, name).await
+    }
+
+    pub(super) fn link(&self) -> &Link {
+        &self.link
     }
 
     /// Tells the workers that a request is to be cancelled; best effort.

@@ -144,6 +144,19 @@ impl Link {
             .unwrap_or(Err(Unanswered::TimedOut { after: bound }))
     }
 
+    /// Sends an empty message whose replies, however many, go to `reply`.
+    pub(super) async fn publish_for(
+        &self,
+        subject: &str,
+        reply: &str,
+        bound: Duration,
+    ) -> Result<(), Unanswered> {
+        let sending = self.send(subject.into(), Some(reply.into()), None, Bytes::new());
+        timeout(bound, sending)
+            .await
+            .unwrap_or(Err(Unanswered::TimedOut { after: bound }))
+    }
+
     /// Sends a message and waits for its reply, no longer than `bound`.
     pub(super) async fn request(
         &self,

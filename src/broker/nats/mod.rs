@@ -6,6 +6,7 @@
 
 mod acks;
 mod api;
+mod calls;
 mod cancels;
 mod client;
 mod epoch;
@@ -16,6 +17,7 @@ mod publish;
 mod pull;
 mod reconcile;
 mod results;
+mod service;
 mod subscription;
 mod unanswered;
 mod waiting;
@@ -27,14 +29,17 @@ use self::{
     api::CALL_BOUND, cancels::Cancels, link::Link, pull::LaneLinks, results::check_subject,
 };
 pub use self::{
+    calls::{Call, Calls},
     client::{NatsClient, ResultSubscription},
     epoch::EpochVerdict,
     incident::{Incident, Observer},
     options::{NatsAuth, NatsOptions, NatsTls},
     pull::NatsLane,
+    service::Announced,
 };
 use super::{
     AckFault, Broker, BrokerFault, Publishing, ResultMessage, StoredResult,
+    micro::Service,
     names::StreamName,
     topology::{self, TopologyOptions},
 };
@@ -98,6 +103,16 @@ impl NatsBroker {
         let bucket = StreamName::fleet(&self.subjects);
         let kept = self.topology.results_max_age;
         epoch::verdict(&self.links.control, &bucket, epoch, now, kept).await
+    }
+}
+
+impl NatsBroker {
+    /// Lets NATS tools find `service` until what is returned is dropped.
+    ///
+    /// # Errors
+    /// There is no connection.
+    pub async fn announce_service(&self, service: Service) -> Result<Announced, BrokerFault> {
+        service::announce(&self.links.control, service).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use async_nats::{Message, Subscriber};
+use async_nats::{Message, SubscribeError, Subscriber};
 use futures_util::StreamExt as _;
 use tokio::{sync::watch, time::timeout};
 
@@ -15,6 +15,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Subscription {
     subject: String,
+    /// Each message goes to one subscription of a group.
+    group: Option<&'static str>,
     lives: watch::Receiver<Arc<Wire>>,
     messages: Subscriber,
 }
@@ -23,12 +25,22 @@ impl Subscription {
     /// Subscribes. The server knows of it before it sees what the same link sends afterwards; the
     /// client library's flush would promise no more, it only empties the write buffer.
     pub(super) async fn open(link: &Link, subject: String) -> Result<Self, BrokerFault> {
+        Self::open_in(link, subject, None).await
+    }
+
+    /// As [`Subscription::open`], as one of a group.
+    pub(super) async fn open_in(
+        link: &Link,
+        subject: String,
+        group: Option<&'static str>,
+    ) -> Result<Self, BrokerFault> {
         let mut lives = link.lives();
         let wire = Arc::clone(&lives.borrow_and_update());
-        let subscribing = wire.client.subscribe(subject.clone());
+        let subscribing = subscribe(&wire, &subject, group);
         match timeout(CALL_BOUND, subscribing).await {
             Ok(Ok(messages)) => Ok(Self {
                 subject,
+                group,
                 lives,
                 messages,
             }),
@@ -62,7 +74,7 @@ impl Subscription {
     async fn renew(&mut self) {
         loop {
             let wire = Arc::clone(&self.lives.borrow_and_update());
-            if let Ok(messages) = wire.client.subscribe(self.subject.clone()).await {
+            if let Ok(messages) = subscribe(&wire, &self.subject, self.group).await {
                 self.messages = messages;
                 return;
             }
@@ -71,5 +83,17 @@ impl Subscription {
                 std::future::pending::<()>().await;
             }
         }
+    }
+}
+
+async fn subscribe(
+    wire: &Wire,
+    subject: &str,
+    group: Option<&'static str>,
+) -> Result<Subscriber, SubscribeError> {
+    let subject = subject.to_owned();
+    match group {
+        None => wire.client.subscribe(subject).await,
+        Some(group) => wire.client.queue_subscribe(subject, group.to_owned()).await,
     }
 }

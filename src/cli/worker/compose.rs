@@ -10,12 +10,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     parts::{self, InvalidPuruto},
+    presence::{self, Known},
     signals,
 };
 use crate::{
     broker::{
         BrokerFault,
-        nats::{EpochVerdict, Incident, NatsBroker, Observer},
+        nats::{EpochVerdict, Incident, NatsBroker, NatsClient, NatsOptions, Observer},
     },
     cli::connect::{nats_options, redis_options},
     clock::{Chance, Clock, WallTime},
@@ -150,12 +151,12 @@ async fn serve_telemetry(
 async fn connect(
     shared: &Shared<'_>,
     check: &Setter,
-) -> Result<(Arc<NatsBroker>, RedisStore), WorkerFault> {
-    let broker = loop {
+) -> Result<(Arc<NatsBroker>, NatsClient, RedisStore), WorkerFault> {
+    let (broker, caller) = loop {
         let mut options = nats_options(shared.config, "worker", &shared.worker, &shared.chance);
         options.observer = observer(&shared.metrics);
-        match Box::pin(NatsBroker::connect(options)).await {
-            Ok(broker) => break broker,
+        match Box::pin(both_sides(options)).await {
+            Ok(both) => break both,
             Err(fault @ BrokerFault::Unsuitable(_)) => return Err(fault.into()),
             Err(fault) => {
                 shared.metrics.broker_faulted(&fault);
@@ -174,7 +175,17 @@ async fn connect(
         }
     };
     check.ok();
-    Ok((Arc::new(broker), claims))
+    Ok((Arc::new(broker), caller, claims))
+}
+
+/// A worker is a caller as well, for whoever asks it over core NATS: on a connection of its own,
+/// so that nothing that is sent there can harm the others.
+async fn both_sides(options: NatsOptions) -> Result<(NatsBroker, NatsClient), BrokerFault> {
+    let caller = options.clone();
+    Ok((
+        NatsBroker::connect(options).await?,
+        NatsClient::connect(caller).await?,
+    ))
 }
 
 async fn wait_for_server(shared: &Shared<'_>, check: &Setter, fault: &dyn std::error::Error) {
@@ -209,7 +220,7 @@ async fn serve(
     shared: &Shared<'_>,
     fleet: &Fleet,
     names: &[PurutoName],
-    (broker, claims): (Arc<NatsBroker>, RedisStore),
+    (broker, caller, claims): (Arc<NatsBroker>, NatsClient, RedisStore),
     (ends, session): (&Ends, Setter),
 ) -> Result<Drained, WorkerFault> {
     let served = parts::served(shared, fleet, names)?;
@@ -220,6 +231,15 @@ async fn serve(
     tokio::spawn(show_session(beat.sessions.clone(), session));
     let sessions = SessionWatch::new(beat.sessions);
     let in_flight = InFlight::default();
+    let known = Known {
+        broker: Arc::clone(&broker),
+        caller,
+        policies: policies.clone(),
+        served: served.clone(),
+        in_flight: in_flight.clone(),
+        sessions: sessions.clone(),
+    };
+    let present = presence::announce(shared, known, &ends.drain).await?;
     let pipeline = Pipeline::new(Ports {
         broker: Arc::clone(&broker),
         claims,
@@ -251,6 +271,7 @@ async fn serve(
         hand_over: ends.hand_over.clone(),
     };
     let drained = worker.run().await;
+    present.end().await;
     beat.stop.cancel();
     // The thread closes the session, within the bound of one call.
     if tokio::task::spawn_blocking(|| beat.thread.join())

@@ -2,6 +2,7 @@
 
 mod compose;
 mod parts;
+mod presence;
 mod signals;
 
 use std::path::PathBuf;

@@ -40,14 +40,17 @@ pub(super) fn worker_name(config: &Config, chance: &Chance) -> String {
     match &config.worker.id {
         Some(id) => id.as_str().to_owned(),
         None => {
-            let host = rustix::system::uname()
-                .nodename()
-                .to_string_lossy()
-                .into_owned();
+            let host = host();
             let id = std::process::id();
             format!("{host}-{id}-{:04x}", chance.bits128() & 0xffff)
         }
     }
+}
+
+/// The machine's own name.
+pub(super) fn host() -> String {
+    let names = rustix::system::uname();
+    names.nodename().to_string_lossy().into_owned()
 }
 
 /// The stream that holds the requests.
