@@ -4,9 +4,14 @@
 use async_nats::HeaderMap;
 use puruto_fleet::contract::Violation;
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpStream,
+};
 
 use crate::{
     fleet::{CALLER, Fleet},
+    patience::{until, within},
     wire::{Heard, RESULTS, Wire, json_of, place_of, request},
 };
 
@@ -274,4 +279,45 @@ async fn a_deadline_header_that_is_no_time_is_a_violation_too() {
     let details = &result["error"]["details"];
     assert_eq!(details["kind"], "invalid_request", "{result}");
     assert_eq!(details["violations"][0]["field"], "Puruto-Deadline");
+}
+
+/// Publishes as no client library would: the header holds a lone carriage return.
+async fn publish_raw_header(fleet: &Fleet, body: &str) {
+    let address = fleet.servers.nats.port().address();
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let headers = "NATS/1.0\r\nX: a\rb\r\n\r\n";
+    let (head, all) = (headers.len(), headers.len() + body.len());
+    let talk = format!(
+        "CONNECT {{\"verbose\":false,\"headers\":true}}\r\n\
+         HPUB {SUBJECT} {head} {all}\r\n{headers}{body}\r\nPING\r\n"
+    );
+    stream.write_all(talk.as_bytes()).await.expect("sent");
+    let mut lines = BufReader::new(stream).lines();
+    let taken = async {
+        while let Some(line) = lines.next_line().await.expect("text") {
+            if line == "PONG" {
+                return;
+            }
+        }
+        panic!("the server closed the connection");
+    };
+    within("the server has taken it", taken).await;
+}
+
+#[tokio::test]
+async fn a_header_that_breaks_the_client_library_does_not_stop_the_worker() {
+    let fleet = Fleet::of(&[ECHO]).await;
+    let worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    let poison = request("poison-1", "echo", "Hello");
+
+    publish_raw_header(&fleet, &poison.to_string()).await;
+    until("its connection died and was made anew", async || {
+        (worker.count("puruto_broker_reconnects_total").await > 0).then_some(())
+    })
+    .await;
+    let good = request("good-1", "echo", "Hello");
+    wire.ask(&good).await;
+
+    assert_eq!(json_of(&wire.result(&good).await.payload)["status"], "ok");
 }

@@ -1,13 +1,22 @@
 //! The fleet driven by hand with the `nats` command line, which knows nothing of it.
 
+use std::{convert::Infallible, process::Stdio, time::Duration};
+
+use bytes::Bytes;
+use puruto_fleet::dev::process::Process;
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader, Lines},
+    process::ChildStdout,
+    time::interval,
+};
 
 use crate::{
     fleet::Fleet,
-    patience::until,
-    support::foreign::{nats_cli, need},
+    patience::{until, within},
+    support::foreign::{nats_cli, nats_cli::NatsCli, need},
     terminal::Ended,
-    wire::{INVOKE, RESULTS, header, json_of, place_of},
+    wire::{INVOKE, RESULTS, Wire, header, json_of, place_of},
 };
 
 /// The example of the request's contract, as it stands there.
@@ -67,6 +76,70 @@ async fn what_is_published_by_hand_is_answered_and_can_be_read_later() {
     assert!(followed.contains(body), "{followed}");
     assert!(kept.contains(body), "{kept}");
     assert!(kept.contains("Puruto-Status: ok"), "{kept}");
+}
+
+/// `nats sub`, by whose own output one knows that it has subscribed.
+struct Follower {
+    lines: Lines<BufReader<ChildStdout>>,
+    _process: Process,
+}
+
+impl Follower {
+    async fn begin(nats: &NatsCli, wire: &Wire) -> Self {
+        let mut command = nats.command(&["sub", "puruto.>"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = Process::spawn(command).await.expect("a process");
+        let (_, output, _) = process.take_pipes();
+        let mut follower = Self {
+            lines: BufReader::new(output.expect("its output")).lines(),
+            _process: process,
+        };
+        tokio::select! {
+            () = follower.until("puruto.probe") => {}
+            never = probe(wire) => match never {},
+        }
+        follower
+    }
+
+    /// Reads on to the line that holds `text`.
+    async fn until(&mut self, text: &str) {
+        let found = async {
+            while let Some(line) = self.lines.next_line().await.expect("text") {
+                if line.contains(text) {
+                    return;
+                }
+            }
+            panic!("nats sub ended before {text}");
+        };
+        within(&format!("nats sub prints {text}"), found).await;
+    }
+}
+
+/// Publishes again and again what no stream keeps and no worker heeds.
+async fn probe(wire: &Wire) -> Infallible {
+    let mut pace = interval(Duration::from_millis(20));
+    loop {
+        pace.tick().await;
+        let sent = wire.client.publish("puruto.probe", Bytes::new()).await;
+        sent.expect("published");
+    }
+}
+
+#[tokio::test]
+async fn whoever_subscribes_by_hand_sees_the_request_and_its_result_pass() {
+    let fleet = Fleet::shipped().await;
+    let Some(nats) = need(nats_cli(&fleet.servers.nats.url()).await) else {
+        return;
+    };
+    let _worker = fleet.worker("w1").await;
+    let mut follower = Follower::begin(&nats, &fleet.wire().await).await;
+
+    let published = nats.run(&["pub", SUBJECT, EXAMPLE]).await;
+    published.expect("published");
+
+    follower.until(SUBJECT).await;
+    follower.until(PLACE).await;
+    follower.until("\"summary\":\"Factura #123 pagada\"").await;
 }
 
 #[tokio::test]
