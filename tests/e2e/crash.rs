@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::{
     fleet::Fleet,
     patience::until,
+    records::Records,
     wire::{RESULTS, Wire, header, json_of, request},
     worker::Worker,
 };
@@ -74,6 +75,33 @@ async fn a_killed_worker_has_its_request_finished_by_another_with_one_result() {
     assert_eq!(told(answer.headers.as_ref()), owned(other.name(), "2"));
     assert!(heard.nothing_more(&wire).await);
     assert_eq!(wire.messages(RESULTS).await, 1);
+}
+
+#[tokio::test]
+async fn what_a_killed_worker_had_committed_is_published_by_another_and_not_done_again() {
+    let mut fleet = Fleet::of(&[CLERK]).await.with_quick_take_over();
+    let workers = (fleet.worker("w1").await, fleet.worker("w2").await);
+    let wire = fleet.wire().await;
+    let mut records = Records::connect(&fleet.servers.redis.url()).await;
+    let requests = ask_for(&wire, 1).await;
+    let (holder, other) = holder_first(workers.0, workers.1).await;
+
+    // Its commit gets through, and its result does not.
+    fleet.servers.nats.kill().await.expect("killed");
+    let committed = until("its result is committed", async || {
+        records.committed("clerk", "r-0").await
+    })
+    .await;
+    holder.kill().await;
+    fleet.servers.nats.restart().await.expect("up again");
+    let wire = fleet.wire().await;
+    let stored = wire.result(&requests[0]).await;
+    wire.until_all_is_done().await;
+
+    assert_eq!(stored.payload, committed.as_bytes());
+    assert_eq!(header(&stored.headers, "Puruto-Worker"), Some(other.name()));
+    assert_eq!(other.executions("clerk").await, 0);
+    assert_eq!(records.attempts("clerk", "r-0").await, 1);
 }
 
 #[tokio::test]

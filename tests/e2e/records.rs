@@ -1,7 +1,8 @@
 //! The records of the fleet in Redis, read as an operator with `redis-cli` would.
 
-use redis::{AsyncCommands as _, aio::MultiplexedConnection};
 use std::collections::HashMap;
+
+use redis::{AsyncCommands as _, aio::MultiplexedConnection};
 
 /// Over how many partitions the records are spread, as configured by default.
 const PARTITIONS: usize = 16;
@@ -32,16 +33,28 @@ impl Records {
         held
     }
 
-    /// How often a request was claimed, by its record in whichever partition.
+    /// How often a request was claimed.
     pub(crate) async fn attempts(&mut self, target: &str, id: &str) -> u64 {
+        let attempts = self.field(target, id, "attempts").await;
+        let attempts = attempts.unwrap_or_else(|| panic!("no record of {id}"));
+        attempts.parse().expect("a number")
+    }
+
+    /// The result of a request from its commit until it is settled.
+    pub(crate) async fn committed(&mut self, target: &str, id: &str) -> Option<String> {
+        self.field(target, id, "result").await
+    }
+
+    /// A field of a request's record, in whichever partition that is.
+    async fn field(&mut self, target: &str, id: &str, field: &str) -> Option<String> {
         for partition in 0..PARTITIONS {
             let key = format!("puruto:{{p{partition:02}}}:req:{target}:{id}");
-            let attempts: Option<u64> = self.0.hget(key, "attempts").await.expect("a field");
-            if let Some(attempts) = attempts {
-                return attempts;
+            let value: Option<String> = self.0.hget(key, field).await.expect("a field");
+            if value.is_some() {
+                return value;
             }
         }
-        panic!("no record of {id}")
+        None
     }
 
     /// Empties the server.
