@@ -5,6 +5,7 @@
 //! behind that goes on without it.
 
 mod chat;
+mod command;
 
 use std::sync::Arc;
 
@@ -12,7 +13,10 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::time::Instant;
 
-pub use self::chat::Chat;
+pub use self::{
+    chat::Chat,
+    command::{Command, CommandConfig},
+};
 use crate::{
     contract::{InvocationRequest, ResultError},
     store::Attempt,

@@ -5,7 +5,11 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{contract::Hop, policy::Level};
+use crate::{
+    contract::Hop,
+    policy::Level,
+    puruto::{Work, WorkerSpec},
+};
 
 const SERVED: &str = "actions = ['pay']\n[model]\nprovider = 'simulated'\n";
 
@@ -181,6 +185,7 @@ fn the_shipped_folders_check_clean() {
     assert_eq!(
         targets,
         [
+            "puruto-data",
             "puruto-echo",
             "puruto-financial",
             "puruto-research",
@@ -191,10 +196,19 @@ fn the_shipped_folders_check_clean() {
         callers.map(|it| it.name.as_str()).collect::<Vec<_>>(),
         ["puruto-cli"]
     );
+    let asks_a_model = |it: &Puruto| {
+        matches!(
+            it.worker,
+            Some(WorkerSpec {
+                work: Work::Chat(_),
+                ..
+            })
+        )
+    };
     assert!(
         fleet
             .targets()
-            .all(|it| it.prompt.is_some() && it.policy.is_some())
+            .all(|it| it.policy.is_some() && it.prompt.is_some() == asks_a_model(it))
     );
     let research = fleet.get(&name("puruto-research")).expect("shipped");
     assert_eq!(research.docs.len(), 2);
@@ -211,6 +225,8 @@ fn the_shipped_policies_say_what_their_readme_says() {
     };
     let (cli, desk) = ("puruto-cli", "puruto-reservations");
     let (money, facts, echo) = ("puruto-financial", "puruto-research", "puruto-echo");
+    let data = "puruto-data";
+    assert!(allows(cli, data, "read") && !allows(desk, data, "read"));
     assert!(
         [desk, money, facts, echo]
             .iter()
@@ -221,5 +237,6 @@ fn the_shipped_policies_say_what_their_readme_says() {
     assert!(allows(desk, facts, "search") && !allows(desk, echo, "echo"));
     assert!(allows(facts, money, "read_invoice") && !allows(facts, money, "pay_invoice"));
     assert!(!allows(money, facts, "search") && !allows(echo, money, "pay_invoice"));
+    assert!(!allows(data, money, "read_invoice"));
     assert!(!allows("anonymous", money, "pay_invoice"));
 }

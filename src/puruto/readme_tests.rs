@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 
 use super::WORKER_KEYS;
-use crate::{policy::POLICY_KEYS, runtime::config::ProviderConfig};
+use crate::{handler::CommandConfig, policy::POLICY_KEYS, runtime::config::ProviderConfig};
 
 const README: &str = include_str!("../../workers/README.md");
 
@@ -24,6 +24,10 @@ fn keys_of_provider(provider: &str, required: &str) -> Vec<String> {
     let text = format!("provider = '{provider}'\n{required}\nunknown = 1");
     let table: toml::Table = text.parse().expect("well formed");
     let error = ProviderConfig::deserialize(table).expect_err("an unknown key");
+    keys_named_in(&error)
+}
+
+fn keys_named_in(error: &toml::de::Error) -> Vec<String> {
     let (_, known) = error
         .message()
         .split_once("expected one of")
@@ -45,6 +49,13 @@ fn the_readme_has_every_key_of_each_provider() {
     assert_eq!(keys_under("provider = \"simulated\""), simulated);
     let openai = keys_of_provider("openai", "base_url = 'http://localhost'\nmodel = 'm'");
     assert_eq!(keys_under("provider = \"openai\""), openai);
+}
+
+#[test]
+fn the_readme_has_every_key_of_a_command() {
+    let text = "argv = ['a']\nunknown = 1";
+    let error = toml::from_str::<CommandConfig>(text).expect_err("an unknown key");
+    assert_eq!(keys_under("kind = \"command\""), keys_named_in(&error));
 }
 
 #[test]

@@ -4,30 +4,37 @@ use std::{collections::BTreeSet, num::NonZeroUsize};
 
 use serde::Deserialize;
 
-use crate::{contract::ActionName, runtime::config::ProviderConfig};
+use crate::{contract::ActionName, handler::CommandConfig, runtime::config::ProviderConfig};
 
 /// How a Puruto is served: its `worker.toml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerSpec {
     /// What runs for a request.
-    pub kind: Kind,
+    pub work: Work,
     /// What the Puruto is for, for whoever lists the fleet.
     pub description: Option<String>,
     /// What it can be asked to do.
     pub actions: Actions,
     /// How many requests one worker process runs at once.
     pub concurrency: Concurrency,
-    /// The model that answers.
-    pub model: ProviderConfig,
 }
 
-/// What runs for a request.
+/// What runs for a request, with what it needs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// One question to this model.
+    Chat(ProviderConfig),
+    /// This program of the Puruto.
+    Command(CommandConfig),
+}
+
+/// The kind of work, as `worker.toml` names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// One question to a model.
+pub(super) enum Kind {
     #[default]
     Chat,
+    Command,
 }
 
 /// What a Puruto can be asked to do.

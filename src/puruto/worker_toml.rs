@@ -1,14 +1,15 @@
 //! `worker.toml` as a [`WorkerSpec`], or everything that is wrong with it.
 //!
 //! Each key is read by itself, so that a mistake in one hides none in another. Never: a file
-//! system, or a look at what a provider's table means; the runtime reads that.
+//! system, or a look at what the tables of a kind mean; the runtime and the
+//! handler read those.
 
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::spec::{Actions, WorkerSpec};
+use super::spec::{Actions, Kind, Work, WorkerSpec};
 use crate::{
     contract::{ActionName, Violation},
     policy::{Finding, FindingCode},
@@ -17,8 +18,15 @@ use crate::{
 /// The name of the file that says how a Puruto is served.
 pub const WORKER_FILE: &str = "worker.toml";
 
-/// Every key of `worker.toml`; those of the table `model` depend on its provider.
-pub const WORKER_KEYS: [&str; 5] = ["kind", "description", "actions", "concurrency", "model"];
+/// Every key of `worker.toml`; which of the last two is needed depends on the kind.
+pub const WORKER_KEYS: [&str; 6] = [
+    "kind",
+    "description",
+    "actions",
+    "concurrency",
+    "model",
+    "command",
+];
 
 /// Reads a `worker.toml`; `file` is only named in findings.
 pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<WorkerSpec, Vec<Finding>> {
@@ -61,29 +69,67 @@ struct Keys<'f> {
 
 impl Keys<'_> {
     fn into_spec(mut self) -> Result<WorkerSpec, Vec<Finding>> {
-        let kind = self.take("kind");
+        let kind = self.kind();
         let description = self.take("description");
         let actions = self.actions();
         let concurrency = self.take("concurrency");
-        if !self.table.contains_key("model") {
-            let why = Violation::new(
-                "model",
-                "the table [model], which names a provider",
-                "nothing",
-            );
-            self.error(FindingCode::WorkerConfigMissingKey, &why);
-        }
-        let model = self.take("model");
+        let work = self.work(kind);
         self.unknown();
-        match model {
-            Some(model) if self.findings.is_empty() => Ok(WorkerSpec {
-                kind: kind.unwrap_or_default(),
+        match work {
+            Some(work) if self.findings.is_empty() => Ok(WorkerSpec {
+                work,
                 description,
                 actions,
                 concurrency: concurrency.unwrap_or_default(),
-                model,
             }),
             _ => Err(self.findings),
+        }
+    }
+
+    /// None when there is one that is no kind.
+    fn kind(&mut self) -> Option<Kind> {
+        if self.table.contains_key("kind") {
+            return self.take("kind");
+        }
+        Some(Kind::default())
+    }
+
+    fn work(&mut self, kind: Option<Kind>) -> Option<Work> {
+        if let Some(kind) = kind {
+            self.tables_fit(kind);
+        }
+        // Both, so that the mistakes inside are found whatever the kind.
+        let model = self.take("model").map(Work::Chat);
+        let command = self.take("command").map(Work::Command);
+        match kind? {
+            Kind::Chat => model,
+            Kind::Command => command,
+        }
+    }
+
+    /// The table of this kind is there, and that of no other.
+    fn tables_fit(&mut self, kind: Kind) {
+        let (needed, expected, needless, unexpected) = match kind {
+            Kind::Chat => (
+                "model",
+                "the table [model], which names a provider",
+                "command",
+                "no table [command] unless kind is \"command\"",
+            ),
+            Kind::Command => (
+                "command",
+                "the table [command], which names a program",
+                "model",
+                "no table [model] when kind is \"command\"",
+            ),
+        };
+        if !self.table.contains_key(needed) {
+            let why = Violation::new(needed, expected, "nothing");
+            self.error(FindingCode::WorkerConfigMissingKey, &why);
+        }
+        if self.table.contains_key(needless) {
+            let why = Violation::new(needless, unexpected, "one");
+            self.error(FindingCode::InvalidWorkerConfig, &why);
         }
     }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::puruto::{Concurrency, Kind};
+use crate::puruto::Concurrency;
 
 const FILE: &str = "workers/a/worker.toml";
 const MODEL: &str = "[model]\nprovider = \"simulated\"\n";
@@ -36,7 +36,7 @@ fn action(raw: &str) -> ActionName {
 #[test]
 fn a_model_is_enough() {
     let spec = spec("");
-    assert_eq!(spec.kind, Kind::Chat);
+    assert!(matches!(spec.work, Work::Chat(_)));
     assert_eq!(spec.description, None);
     assert_eq!(spec.concurrency, Concurrency::default());
     assert_eq!(spec.concurrency.get().get(), 8);
@@ -93,7 +93,7 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
         with_model("slots = 1"),
         [
             "expected one of the keys kind, description, actions, concurrency, model, \
-          got an unknown key"
+          command, got an unknown key"
         ]
     );
     let model = said("[model]\nprovider = 'simulated'\nanswr = 'x'");
@@ -107,6 +107,31 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
 fn a_missing_model_is_a_missing_key() {
     let missing = ("worker-config-missing-key", "#model".to_owned());
     assert_eq!(errors(""), [missing]);
+}
+
+#[test]
+fn a_command_needs_its_table_and_no_model() {
+    let command = "[command]\nargv = ['python3', 'invoker.py']\n";
+    let spec = read(format!("kind = 'command'\n{command}")).expect("usable");
+    let Work::Command(command_config) = spec.work else {
+        panic!("{spec:?}")
+    };
+    assert_eq!(command_config.argv.program(), "python3");
+
+    let wrong = |key: &str| ("invalid-worker-config", key.to_owned());
+    let missing = || ("worker-config-missing-key", "#command".to_owned());
+    assert_eq!(errors("kind = 'command'"), [missing()]);
+    assert_eq!(
+        errors(format!("kind = 'command'\n{MODEL}")),
+        [missing(), wrong("#model")]
+    );
+    assert_eq!(
+        errors(format!("kind = 'command'\n{MODEL}{command}")),
+        [wrong("#model")]
+    );
+    assert_eq!(errors(format!("{MODEL}{command}")), [wrong("#command")]);
+    let inside = "kind = 'command'\n[command]\nargv = []\nenv = ['PATH', '']";
+    assert_eq!(errors(inside), [wrong("#command.argv")]);
 }
 
 #[test]
@@ -135,6 +160,8 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
         Just("['pay', 1]".to_owned()),
         Just("{ provider = 'simulated', latency = 'x' }".to_owned()),
         Just("{ provider = 'simulated' }".to_owned()),
+        Just("'command'".to_owned()),
+        Just("{ argv = ['a'] }".to_owned()),
     ];
     let key = proptest::sample::select([&WORKER_KEYS[..], &["other"]].concat());
     proptest::collection::btree_map(key, value, 0..6).prop_map(|entries| {

@@ -21,6 +21,7 @@ mod worker;
 
 mod bad_input;
 mod by_hand;
+mod command;
 mod crash;
 mod invoking;
 mod lanes;

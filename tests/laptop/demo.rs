@@ -28,7 +28,8 @@ async fn every_outcome_of_the_demo_is_right_and_nothing_is_left_running() {
         "kill -9",
         "the other one took over",
         "nats pub puruto.invoke.puruto-financial",
-        "all 7 outcomes are right",
+        "R-101",
+        "all 8 outcomes are right",
     ] {
         assert!(
             ended.said.contains(words),
@@ -57,6 +58,7 @@ fn with_a_changed_answer() -> TempDir {
     fs::write(of(folder.path(), "worker.toml"), changed).expect("written");
     for name in [
         "puruto-cli",
+        "puruto-data",
         "puruto-financial",
         "puruto-reservations",
         "puruto-research",
@@ -79,7 +81,7 @@ async fn a_wrong_outcome_is_shown_and_the_rest_still_plays() {
         "WRONG puruto-echo echo",
         "expected an answer with \"Is anybody there?\"",
         "the other one took over",
-        "1 of 7 outcomes are WRONG",
+        "1 of 8 outcomes are WRONG",
     ] {
         assert!(
             ended.said.contains(words),

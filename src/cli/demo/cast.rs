@@ -4,7 +4,7 @@
 
 use std::{fs, io, path::Path};
 
-use crate::puruto::Puruto;
+use crate::puruto::{Puruto, Work};
 
 /// A Puruto of the demo that takes its time.
 pub(super) const SLOW: &str = "puruto-slow";
@@ -54,16 +54,18 @@ pub(super) fn assemble<'p>(
 }
 
 fn copy(puruto: &Puruto, to: &Path, voice: &Voice) -> io::Result<()> {
-    for name in [POLICY_FILE, "prompt.md", WORKER_FILE] {
-        let text = match fs::read_to_string(puruto.folder.join(name)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            read => read?,
-        };
-        let text = match voice {
-            Voice::Instead(model) if name == WORKER_FILE => recast(&text, model)?,
-            Voice::Own | Voice::Instead(_) => text,
-        };
-        write(&to.join(name), &text)?;
+    fs::create_dir_all(to)?;
+    for entry in puruto.folder.read_dir()? {
+        let entry = entry?;
+        // A program's own files among them.
+        if entry.path().is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    if let (Voice::Instead(model), true) = (voice, asks_a_model(puruto)) {
+        let file = to.join(WORKER_FILE);
+        let worker = fs::read_to_string(&file)?;
+        fs::write(file, recast(&worker, model)?)?;
     }
     for document in &puruto.docs {
         let inside = document
@@ -72,6 +74,17 @@ fn copy(puruto: &Puruto, to: &Path, voice: &Voice) -> io::Result<()> {
         write(&to.join(inside), &fs::read_to_string(document)?)?;
     }
     Ok(())
+}
+
+/// Whether a model answers for it.
+pub(super) fn asks_a_model(puruto: &Puruto) -> bool {
+    match &puruto.worker {
+        Some(worker) => match worker.work {
+            Work::Chat(_) => true,
+            Work::Command(_) => false,
+        },
+        None => false,
+    }
 }
 
 /// The same `worker.toml` with another model.
@@ -112,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recast_puruto_keeps_everything_but_its_model() {
+    fn a_recast_puruto_keeps_everything_but_its_model_if_it_has_one() {
         let table = "provider = 'openai'\nbase_url = 'http://127.0.0.1:1/v1'\nmodel = 'm'";
         let recast = assembled(&Voice::Instead(table.parse().expect("a table")));
         let own = assembled(&Voice::Own);
@@ -126,7 +139,10 @@ mod tests {
                 after.worker.expect("a worker"),
             );
             assert_eq!(before.actions, after.actions);
-            assert_ne!(before.model, after.model);
+            match line.target {
+                "puruto-data" => assert_eq!(before.work, after.work),
+                _ => assert_ne!(before.work, after.work),
+            }
         }
     }
 }

@@ -100,10 +100,15 @@ async fn play_with_model(theatre: Theatre<'_>, report: &mut Report) -> Result<bo
     let log = theatre.scratch.path().join("model.log");
     let server = ModelServer::start(&theatre.places, &guard, &log, &theatre.world.chance, report);
     let server = server.await?;
-    let lines = SHIPPED.map(|line| Line {
-        expected: Expected::Model,
-        ..line
-    });
+    let lines = SHIPPED.map(
+        |line| match theatre.shipped.get(&line.invocation().target) {
+            Some(puruto) if cast::asks_a_model(puruto) => Line {
+                expected: Expected::Model,
+                ..line
+            },
+            Some(_) | None => line,
+        },
+    );
     play(theatre, &Voice::Instead(provider(&server)), &lines, report).await
 }
 

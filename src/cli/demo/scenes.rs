@@ -25,7 +25,7 @@ pub(super) struct Line {
 const PERSON: &str = "puruto-cli";
 
 /// One for each Puruto that ships.
-pub(super) const SHIPPED: [Line; 4] = [
+pub(super) const SHIPPED: [Line; 5] = [
     Line {
         caller: PERSON,
         target: "puruto-financial",
@@ -53,6 +53,13 @@ pub(super) const SHIPPED: [Line; 4] = [
         action: "echo",
         prompt: "Is anybody there?",
         expected: Expected::Summary("Is anybody there?"),
+    },
+    Line {
+        caller: PERSON,
+        target: "puruto-data",
+        action: "read",
+        prompt: "Lee el registro",
+        expected: Expected::Summary("R-101"),
     },
 ];
 

@@ -8,9 +8,9 @@ use crate::{
     clock::Chance,
     config::Config,
     contract::PurutoName,
-    handler::{Chat, Handler},
+    handler::{Chat, Command, Handler},
     pipeline::{Served, Slots},
-    puruto::{Fleet, Kind, Puruto, WorkerSpec},
+    puruto::{Fleet, Puruto, Work, WorkerSpec},
     runtime::{AgentRuntime, config::Mistake},
 };
 
@@ -85,10 +85,10 @@ fn handler(
     puruto: &Puruto,
     spec: &WorkerSpec,
 ) -> Result<Arc<dyn Handler>, InvalidPuruto> {
-    match spec.kind {
-        Kind::Chat => {
+    match &spec.work {
+        Work::Chat(model) => {
             let runtime = AgentRuntime::open(
-                &spec.model,
+                model,
                 |name| shared.environment.lookup(name),
                 shared.clock.clone(),
                 shared.chance.clone(),
@@ -100,6 +100,11 @@ fn handler(
             })?;
             let prompt = puruto.prompt.as_ref().map(|it| it.text());
             Ok(Arc::new(Chat::new(runtime, prompt)))
+        }
+        Work::Command(command) => {
+            let lookup = |name: &str| shared.environment.lookup(name);
+            let command = Command::new(command.clone(), &puruto.folder, lookup);
+            Ok(Arc::new(command))
         }
     }
 }
