@@ -11,6 +11,7 @@ use crate::{
     contract::Lane,
     pipeline::{InFlight, Pipeline, Served, SessionWatch, Slots},
     store::{Claims, RequestKey},
+    telemetry::health::Setter,
 };
 
 /// After it was told to hand over, a walk has this long to give its claim back.
@@ -52,6 +53,8 @@ pub struct Worker<B, C> {
     pub cancelled: mpsc::UnboundedReceiver<RequestKey>,
     /// Its times.
     pub timing: Timing,
+    /// Says that everything that is served is pulled: from then on callers find each target.
+    pub pulling: Setter,
     /// Ends the pulling.
     pub drain: CancellationToken,
     /// Ends the waiting for what still runs.
@@ -71,6 +74,7 @@ impl<B: Broker + Clone, C: Claims> Worker<B, C> {
             pullers.spawn(puller.run());
         }
         pullers.close();
+        self.pulling.ok();
         let side_work = self.broker.clone();
         let (in_flight, sessions) = (self.in_flight.clone(), self.sessions.clone());
         let every = self.timing.progress_every;

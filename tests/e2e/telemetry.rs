@@ -83,6 +83,22 @@ async fn readiness_follows_redis_and_liveness_does_not() {
     assert_eq!(answered.code, 0, "{answered:?}");
 }
 
+#[tokio::test]
+async fn a_worker_that_says_it_is_ready_serves_everything_it_has() {
+    // Enough for a caller to come between the first of them and the last.
+    let names: Vec<_> = (10..50).map(|it| format!("echo-{it}")).collect();
+    let purutos: Vec<_> = names.iter().map(|it| (it.as_str(), ECHO.1)).collect();
+    let fleet = Fleet::of(&purutos).await;
+    let wire = fleet.wire().await;
+
+    let _worker = fleet.worker("w1").await;
+    let served = wire.consumers().await;
+
+    for name in &names {
+        assert!(served.contains(name), "{name} is not among {served:?}");
+    }
+}
+
 /// A model server that answers once, then refuses the key.
 async fn model_server() -> MockServer {
     let server = MockServer::start().await;

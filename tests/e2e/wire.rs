@@ -4,7 +4,7 @@ use async_nats::{
     Client, HeaderMap, Message, Subscriber,
     jetstream::{self, Context, consumer, message::StreamMessage, stream},
 };
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 
 use crate::{
@@ -99,6 +99,12 @@ impl Wire {
     pub(crate) async fn consumer(&self, name: &str) -> consumer::Info {
         let stream = self.stream(INVOKE).await;
         stream.consumer_info(name).await.expect("the consumer")
+    }
+
+    /// The names of the lanes that are served.
+    pub(crate) async fn consumers(&self) -> Vec<String> {
+        let names = self.stream(INVOKE).await.consumer_names();
+        names.try_collect().await.expect("the consumers")
     }
 
     async fn stream(&self, name: &str) -> stream::Stream {

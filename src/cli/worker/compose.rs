@@ -94,6 +94,12 @@ struct Ends {
     all: CancellationToken,
 }
 
+/// What a worker that has its servers is not ready without.
+struct Checks {
+    session: Setter,
+    pulling: Setter,
+}
+
 pub(super) async fn work(
     config: &Config,
     environment: &Environment,
@@ -111,18 +117,22 @@ pub(super) async fn work(
     };
     let ends = Ends::default();
     let health = Health::default();
-    let checks = (health.check("servers"), health.check("session"));
+    let servers = health.check("servers");
+    let checks = Checks {
+        session: health.check("session"),
+        pulling: health.check("pulling"),
+    };
     serve_telemetry(&shared, health, ends.all.clone()).await?;
     tokio::spawn(signals::listen(ends.drain.clone(), ends.hand_over.clone()));
     let connected = ends
         .drain
-        .run_until_cancelled(Box::pin(connect(&shared, &checks.0)))
+        .run_until_cancelled(Box::pin(connect(&shared, &servers)))
         .await;
     // Told to stop before it had begun: nothing runs yet.
     let Some(connected) = connected else {
         return Ok(Drained::Finished);
     };
-    let drained = serve(&shared, &fleet, &names, connected?, (&ends, checks.1)).await;
+    let drained = serve(&shared, &fleet, &names, connected?, (&ends, checks)).await;
     ends.all.cancel();
     drained
 }
@@ -221,14 +231,14 @@ async fn serve(
     fleet: &Fleet,
     names: &[PurutoName],
     (broker, caller, claims): (Arc<NatsBroker>, NatsClient, RedisStore),
-    (ends, session): (&Ends, Setter),
+    (ends, checks): (&Ends, Checks),
 ) -> Result<Drained, WorkerFault> {
     let served = parts::served(shared, fleet, names)?;
     let (policies, reloader) = policy::watch(&shared.config.worker.workers_dir, fleet.policies());
     let metrics = shared.metrics.clone();
     tokio::spawn(reloader.run(move |change| metrics.policy_reloaded(reloaded(change))));
     let beat = start_heartbeat(shared, names, &broker)?;
-    tokio::spawn(show_session(beat.sessions.clone(), session));
+    tokio::spawn(show_session(beat.sessions.clone(), checks.session));
     let sessions = SessionWatch::new(beat.sessions);
     let in_flight = InFlight::default();
     let known = Known {
@@ -267,6 +277,7 @@ async fn serve(
             progress_every: shared.config.worker.progress_interval,
             drain_timeout: shared.config.worker.drain_timeout,
         },
+        pulling: checks.pulling,
         drain: ends.drain.clone(),
         hand_over: ends.hand_over.clone(),
     };
