@@ -10,7 +10,9 @@ use super::{
     dev::{self, DevArgs},
     exit::{Exit, TABLE},
     failure::Failure,
-    invoke, logs, result, schema,
+    invoke,
+    listing::{self, ListArgs},
+    logs, result, schema,
     session::{GlobalArgs, World},
     status, watch,
     worker::{self, WorkerArgs},
@@ -40,6 +42,10 @@ enum Verb {
     Result(result::ResultArgs),
     /// Cancel a request
     Cancel(cancel::CancelArgs),
+    /// List the workers that are there
+    Workers(ListArgs),
+    /// List what waits for each target, what is at work and how fast it goes
+    Targets(ListArgs),
     /// Play with a fleet of its own, and tell whether every outcome is right
     Demo(demo::DemoArgs),
     /// Run the whole fleet on this machine: NATS, Redis and workers
@@ -98,6 +104,8 @@ impl App {
             Verb::Status(args) => block_on(status::run(&args, &global, world)),
             Verb::Result(args) => block_on(result::run(&args, &global, world)),
             Verb::Cancel(args) => block_on(cancel::run(&args, &global, world)),
+            Verb::Workers(args) => block_on(listing::workers(&args, &global, world)),
+            Verb::Targets(args) => block_on(listing::targets(&args, &global, world)),
             Verb::Demo(args) => block_on(async {
                 let all_right = demo::run(&args, world).await?;
                 Ok(if all_right { Exit::Ok } else { Exit::Error })

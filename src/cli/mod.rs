@@ -16,6 +16,7 @@ mod dev;
 mod exit;
 mod failure;
 mod invoke;
+mod listing;
 mod logs;
 mod output;
 mod progress;

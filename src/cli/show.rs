@@ -46,7 +46,7 @@ fn readable(asked: Option<&str>, result: &InvocationResult) -> String {
 }
 
 /// Text of others without what could command a terminal.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let harmless = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(harmless).collect()
 }

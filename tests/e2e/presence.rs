@@ -11,8 +11,8 @@ use crate::{
 
 const RPC: &str = "puruto.rpc.puruto-financial";
 const SLOTS: &str = "concurrency = 2\n[model]\nprovider = \"simulated\"\n";
-/// Thinks for longer than any test waits.
-const SLOW: &str = "[model]\nprovider = \"simulated\"\nlatency = \"1h\"\n";
+/// Two at once, and thinks for longer than any test waits.
+const SLOW: &str = "concurrency = 2\n[model]\nprovider = \"simulated\"\nlatency = \"1h\"\n";
 
 fn ask(prompt: &str) -> Value {
     json!({
@@ -135,4 +135,72 @@ async fn whoever_waits_at_a_worker_that_stops_is_told_that_the_request_goes_on()
     let message = told["error"]["message"].as_str().expect("words");
     assert!(message.contains("the request goes on"), "{message}");
     assert_eq!(wire.messages(INVOKE).await, 1);
+}
+
+/// The ids of the workers that are listed.
+async fn listed(fleet: &Fleet) -> Vec<String> {
+    let listed = fleet.puruto(&["workers"]).await;
+    assert_eq!(listed.code, 0, "{listed:?}");
+    let workers = listed.json()["workers"].clone();
+    let workers = workers.as_array().expect("a list");
+    let ids = workers.iter().map(|it| it["id"].as_str().expect("an id"));
+    ids.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn workers_are_listed_with_their_slots_and_a_killed_one_is_not() {
+    let fleet = Fleet::of(&[("puruto-pair", SLOTS), ("puruto-slow", SLOW)]).await;
+    let (first, second) = (fleet.worker("w1").await, fleet.worker("w2").await);
+    let wire = fleet.wire().await;
+    wire.ask(&request("r-1", "puruto-slow", "Hello")).await;
+    until("two workers, one with a slot less", async || {
+        let workers = fleet.puruto(&["workers"]).await.json()["workers"].clone();
+        let slots = |at: usize| {
+            let worker = &workers[at];
+            (worker["slots_free"].as_u64(), worker["slots"].as_u64())
+        };
+        let mut slots = [slots(0), slots(1)];
+        slots.sort_unstable();
+        (slots == [(Some(3), Some(4)), (Some(4), Some(4))]).then_some(())
+    })
+    .await;
+    until("both are listed by name", async || {
+        (listed(&fleet).await == ["w1", "w2"]).then_some(())
+    })
+    .await;
+
+    first.kill().await;
+
+    until("the killed worker is not listed", async || {
+        (listed(&fleet).await == ["w2"]).then_some(())
+    })
+    .await;
+    second.kill().await;
+    until("nobody is listed", async || {
+        listed(&fleet).await.is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn targets_are_listed_with_what_waits_what_runs_and_who_serves_them() {
+    let fleet = Fleet::of(&[("puruto-slow", SLOW)]).await;
+    let worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    for id in ["r-1", "r-2", "r-3"] {
+        wire.ask(&request(id, "puruto-slow", "Hello")).await;
+    }
+    worker.until_running("puruto-slow", 2).await;
+
+    let mut watched = fleet.begin(&["targets", "--watch"]).await;
+    let seen = until("one waits while two run, and nothing moves", async || {
+        let target = watched.line().await["targets"][0].clone();
+        let is_still = target["deliveries_per_second"] == 0.0;
+        (target["queued"]["normal"] == 1 && is_still).then_some(target)
+    })
+    .await;
+
+    assert_eq!(seen["target"], "puruto-slow");
+    assert_eq!((&seen["running"], &seen["workers"]), (&2.into(), &1.into()));
+    assert!(seen["oldest_ms"].as_u64().is_some(), "{seen}");
 }

@@ -174,6 +174,14 @@ impl NatsClient {
         service::stats_of(&self.link, name).await
     }
 
+    pub(super) const fn requests(&self) -> &StreamName {
+        &self.requests
+    }
+
+    pub(super) const fn subjects(&self) -> &Subjects {
+        &self.subjects
+    }
+
     pub(super) fn link(&self) -> &Link {
         &self.link
     }

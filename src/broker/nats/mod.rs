@@ -6,6 +6,7 @@
 
 mod acks;
 mod api;
+mod backlog;
 mod calls;
 mod cancels;
 mod client;
@@ -29,6 +30,7 @@ use self::{
     api::CALL_BOUND, cancels::Cancels, link::Link, pull::LaneLinks, results::check_subject,
 };
 pub use self::{
+    backlog::LaneBacklog,
     calls::{Call, Calls},
     client::{NatsClient, ResultSubscription},
     epoch::EpochVerdict,
