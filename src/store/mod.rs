@@ -21,8 +21,8 @@ use crate::contract::PurutoName;
 /// How long a session lives after it was opened or renewed.
 pub const SESSION_TTL: Duration = Duration::from_secs(15);
 
-/// How long a record is kept after its request's deadline, and after it was settled: as long as the
-/// results stream keeps the result.
+/// How long a record is kept after its request's deadline, settled or not: as long as the results
+/// stream keeps the result.
 pub const RETENTION: Duration = Duration::from_secs(72 * 60 * 60);
 
 /// How long a cancel of a request that no worker has seen is remembered: longer than any request

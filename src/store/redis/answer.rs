@@ -16,6 +16,9 @@ use super::{
 use crate::{clock::WallTime, contract::CorrelationId};
 
 pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
+    if matches!(value, Value::Int(_)) {
+        return time(value).map(first_claim).map(ClaimAnswer::Claimed);
+    }
     let items = array(value)?;
     match (text(items.first()?)?, items) {
         ("claimed", [_, attempts, first, now, cancelled, fresh]) => {
@@ -41,6 +44,17 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
         }
         ("fenced", [_]) => Some(ClaimAnswer::Fenced),
         _ => None,
+    }
+}
+
+/// The claim that made the record, at `now`.
+const fn first_claim(now: WallTime) -> Claimed {
+    Claimed {
+        attempt: Attempt::new(1),
+        first_claimed: now,
+        now,
+        cancelled: false,
+        fresh: true,
     }
 }
 

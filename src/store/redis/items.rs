@@ -6,7 +6,7 @@ use bytes::Bytes;
 use redis::Value;
 
 use super::{
-    super::{Claim, ClaimAnswer, CommitAnswer, Nonce, RequestKey},
+    super::{Claim, ClaimAnswer, CommitAnswer, FLAG_RETENTION, Nonce, RequestKey},
     answer,
     batcher::{Batched, Engine},
     call::Call,
@@ -63,6 +63,11 @@ impl Batched for Commit {
         self.result.len()
     }
 
+    fn write_common(call: &mut Call, engine: &Engine) {
+        // No request may take longer than a flag is kept, so no record outlives its result.
+        call.millis(engine.retention + FLAG_RETENTION);
+    }
+
     fn write(&self, call: &mut Call) {
         call.text(self.nonce)
             .bytes(if self.cancelled { b"1" } else { b"0" })
@@ -85,10 +90,6 @@ impl Batched for Settle {
 
     fn key(&self) -> &RequestKey {
         &self.0
-    }
-
-    fn write_common(call: &mut Call, engine: &Engine) {
-        call.millis(engine.retention);
     }
 
     fn read(value: &Value) -> Option<()> {

@@ -142,7 +142,7 @@ pub struct RedisOptions {
     pub response_timeout: Duration,
     /// How long one attempt to connect may take.
     pub connect_timeout: Duration,
-    /// How long records and tombstones are kept.
+    /// How long a record is kept after its request's deadline, settled or not.
     pub retention: Duration,
     /// How long a session lives after it was opened or renewed.
     pub session_ttl: Duration,

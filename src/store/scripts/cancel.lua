@@ -11,16 +11,16 @@
 
 local key = KEYS[1]
 local base, member = parts(key)
-local record = redis.call('HMGET', key, 'state', 'owner')
+local record = call('HMGET', key, 'state', 'owner')
 local state, owner = record[1], record[2]
 if state == 'done' then return {'done'} end
-redis.call('HSET', key, 'cancel', '1')
+call('HSET', key, 'cancel', '1')
 if not state then
-  redis.call('HSET', key, 'state', 'flagged')
-  redis.call('PEXPIRE', key, ARGV[1])
+  call('HSET', key, 'state', 'flagged')
+  call('PEXPIRE', key, ARGV[1])
 end
 if state == 'held' and lives(base, owner) then
-  redis.call('SADD', base .. 'cancelled:' .. owner, member)
+  call('SADD', base .. 'cancelled:' .. owner, member)
   return {'owned', owner}
 end
 return {'flagged'}

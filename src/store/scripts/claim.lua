@@ -4,6 +4,8 @@
 -- ARGV[1]  how long a record is kept after its request's deadline, ms
 -- ARGV     then per key: session, nonce, fp, corr, ack subject, deadline (ms since 1970)
 -- answers  per key, in their order, one of
+--            now                      it is yours and its record is new: the first attempt, first
+--                                     claimed now, not flagged for cancel
 --            {'claimed', attempts, t0, now, cancelled, fresh}  it is yours; the last two 0 or 1
 --            {'held', session}        a live session owns it
 --            {'done', corr, result}   nil once the record is a tombstone
@@ -15,49 +17,68 @@
 -- takes the first fp that comes.
 -- Idempotent: the nonce that owns the record is answered as before, and no attempt is counted.
 
+-- However far a deadline is: an expiry beyond it would overflow.
 local KEPT_MAX_MS = 1e13
 
-local function keep(key, deadline, retention, now)
+local now = now_ms()
+local now_text = whole(now)
+local retention = tonumber(ARGV[1])
+
+-- In whole seconds, because a batch then has but a few texts to make.
+local texts = {}
+local function keep(key, deadline)
   local left = math.max(deadline - now, 0)
-  redis.call('PEXPIRE', key, whole(math.min(left + retention, KEPT_MAX_MS)))
+  local at = math.ceil((now + math.min(left + retention, KEPT_MAX_MS)) / 1000)
+  texts[at] = texts[at] or whole(at)
+  call('EXPIREAT', key, texts[at])
 end
 
-local function answer(attempts, t0, now, cancel, fresh)
-  return {'claimed', tonumber(attempts), tonumber(t0), now, cancel and 1 or 0, fresh == '1' and 1 or 0}
+local function answer(attempts, t0, cancel, again)
+  return {'claimed', tonumber(attempts), tonumber(t0), now, cancel and 1 or 0, again and 0 or 1}
 end
 
-local function claim(key, session, nonce, fp, corr, ack, deadline, retention, now)
-  local base, member = parts(key)
-  if not lives(base, session) then return {'fenced'} end
-  local record = redis.call('HMGET', key,
-    'state', 'owner', 'nonce', 'fp', 'corr', 'attempts', 't0', 'cancel', 'fresh')
+-- Claims what has a record already.
+local function claim_again(key, base, member, session, nonce, fp, corr, ack, deadline)
+  local record = call('HMGET', key,
+    'state', 'owner', 'nonce', 'fp', 'corr', 'attempts', 't0', 'cancel', 'again')
   local state, owner, attempts, t0, cancel = record[1], record[2], record[6], record[7], record[8]
 
   if record[4] and record[4] ~= fp then return {'conflict', record[5]} end
-  if state == 'done' then return {'done', record[5], redis.call('HGET', key, 'result')} end
+  if state == 'done' then return {'done', record[5], call('GET', result_of(base, member))} end
   if state == 'held' then
-    if record[3] == nonce then return answer(attempts, t0, now, cancel, record[9]) end
+    if record[3] == nonce then return answer(attempts, t0, cancel, record[9]) end
     if lives(base, owner) then return {'held', owner} end
-    redis.call('HDEL', base .. 'held:' .. owner, member)
-    redis.call('SREM', base .. 'cancelled:' .. owner, member)
+    call('HDEL', base .. 'held:' .. owner, member)
+    call('SREM', base .. 'cancelled:' .. owner, member)
   end
 
-  local fresh = state and '0' or '1'
-  attempts = (attempts or 0) + 1
-  t0 = t0 or whole(now)
-  redis.call('HSET', key, 'state', 'held', 'owner', session, 'nonce', nonce, 'fp', fp, 'corr', corr,
-    'attempts', attempts, 't0', t0, 'fresh', fresh)
-  keep(key, deadline, retention, now)
-  redis.call('HSET', base .. 'held:' .. session, member, ack)
-  if cancel then redis.call('SADD', base .. 'cancelled:' .. session, member) end
-  return answer(attempts, t0, now, cancel, fresh)
+  attempts = whole((attempts or 0) + 1)
+  t0 = t0 or now_text
+  call('HSET', key, 'state', 'held', 'owner', session, 'nonce', nonce, 'fp', fp, 'corr', corr,
+    'attempts', attempts, 't0', t0, 'again', '1')
+  keep(key, deadline)
+  call('HSET', base .. 'held:' .. session, member, ack)
+  if cancel then call('SADD', base .. 'cancelled:' .. session, member) end
+  return answer(attempts, t0, cancel, true)
 end
 
-local now = now_ms()
+local function claim(key, session, nonce, fp, corr, ack, deadline)
+  local base, member = parts(key)
+  if not lives(base, session) then return {'fenced'} end
+  if call('EXISTS', key) == 1 then
+    return claim_again(key, base, member, session, nonce, fp, corr, ack, deadline)
+  end
+  call('HSET', key, 'state', 'held', 'owner', session, 'nonce', nonce, 'fp', fp, 'corr', corr,
+    'attempts', '1', 't0', now_text)
+  keep(key, deadline)
+  call('HSET', base .. 'held:' .. session, member, ack)
+  return now
+end
+
 local answers = {}
-for i, key in ipairs(KEYS) do
+for i = 1, #KEYS do
   local at = 2 + (i - 1) * 6
-  answers[i] = claim(key, ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4],
-    tonumber(ARGV[at + 5]), tonumber(ARGV[1]), now)
+  answers[i] = claim(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4],
+    ARGV[at + 5])
 end
 return answers

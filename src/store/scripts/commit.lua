@@ -1,32 +1,37 @@
 -- commit: store the one result of requests, each fenced by the nonce of its claim.
 --
 -- KEYS     PREFIX:{pNN}:req:<target>:<request_id>, the record of each request
--- ARGV     per key: nonce, '1' if the result is the answer to a cancel else '0', result bytes
+-- ARGV[1]  how long a result is kept that is not settled, ms; longer than its record
+-- ARGV     then per key: nonce, '1' if the result is the answer to a cancel else '0', result bytes
 -- answers  per key, in their order, one of
 --            'committed'  the result is stored, by this call or by an earlier one with this nonce
 --            'cancelled'  the record is flagged for cancel and takes only the answer to that
 --            'lost'       the claim is not yours any more; nothing was stored
 --
--- The result is opaque and never decoded. The record keeps its expiry.
+-- The result is opaque and never decoded; it lies in PREFIX:{pNN}:result:<target>:<request_id>. The
+-- record keeps its expiry.
 -- Idempotent: the nonce that committed is answered 'committed', and the stored bytes stay.
 
-local function commit(key, nonce, is_cancelled, result, now)
-  local record = redis.call('HMGET', key, 'state', 'nonce', 'cancel', 'owner')
-  if record[2] ~= nonce then return 'lost' end
-  if record[1] == 'done' then return 'committed' end
+local retention = ARGV[1]
+local now_text = whole(now_ms())
+
+local function commit(key, nonce, is_cancelled, result)
+  local record = call('HMGET', key, 'nonce', 'state', 'cancel')
+  if record[1] ~= nonce then return 'lost' end
+  if record[2] == 'done' then return 'committed' end
+  local base, member = parts(key)
   if record[3] then
     if is_cancelled ~= '1' then return 'cancelled' end
-    local base, member = parts(key)
-    redis.call('SREM', base .. 'cancelled:' .. record[4], member)
+    call('SREM', base .. 'cancelled:' .. call('HGET', key, 'owner'), member)
   end
-  redis.call('HSET', key, 'state', 'done', 't1', whole(now), 'result', result)
+  call('SET', result_of(base, member), result, 'PX', retention)
+  call('HSET', key, 'state', 'done', 't1', now_text)
   return 'committed'
 end
 
-local now = now_ms()
 local answers = {}
-for i, key in ipairs(KEYS) do
-  local at = 1 + (i - 1) * 3
-  answers[i] = commit(key, ARGV[at], ARGV[at + 1], ARGV[at + 2], now)
+for i = 1, #KEYS do
+  local at = 2 + (i - 1) * 3
+  answers[i] = commit(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
 end
 return answers

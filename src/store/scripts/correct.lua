@@ -6,7 +6,7 @@
 --
 -- Idempotent: the same bytes again change nothing.
 
-if redis.call('HGET', KEYS[1], 'state') ~= 'done' then return 'kept' end
-if redis.call('HEXISTS', KEYS[1], 'result') == 0 then return 'kept' end
-redis.call('HSET', KEYS[1], 'result', ARGV[1])
+if call('HGET', KEYS[1], 'state') ~= 'done' then return 'kept' end
+local result = result_of(parts(KEYS[1]))
+if not call('SET', result, ARGV[1], 'XX', 'KEEPTTL') then return 'kept' end
 return 'corrected'

@@ -2,6 +2,9 @@
 --
 -- A key is PREFIX:{pNN}:<kind>:<rest>. Everything that one request touches lies in the partition of
 -- its record, so that a script may name the other keys itself: they share the record's hash tag.
+-- A command costs the server about as much as all of a script's own work on a request: save commands.
+
+local call = redis.call
 
 -- 'PREFIX:{pNN}:' and '<rest>' of a key.
 local function parts(key)
@@ -10,9 +13,15 @@ local function parts(key)
   return string.sub(key, 1, tag + 1), string.sub(key, kind + 1)
 end
 
+-- Where the result bytes of a record are, apart from it: a hash that once held a long value keeps
+-- the large encoding for good.
+local function result_of(base, member)
+  return base .. 'result:' .. member
+end
+
 -- The server's clock, ms since 1970. Times stay below 2^53, where a number is exact.
 local function now_ms()
-  local time = redis.call('TIME')
+  local time = call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
@@ -25,6 +34,6 @@ end
 local known = {}
 local function lives(base, session)
   local key = base .. 'session:' .. session
-  if known[key] == nil then known[key] = redis.call('EXISTS', key) == 1 end
+  if known[key] == nil then known[key] = call('EXISTS', key) == 1 end
   return known[key]
 end

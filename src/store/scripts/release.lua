@@ -9,10 +9,10 @@
 
 local key = KEYS[1]
 local base, member = parts(key)
-local record = redis.call('HMGET', key, 'state', 'nonce', 'owner', 'attempts')
+local record = call('HMGET', key, 'state', 'nonce', 'owner', 'attempts')
 if record[1] ~= 'held' or record[2] ~= ARGV[1] then return 'lost' end
-redis.call('HDEL', key, 'owner', 'nonce', 'fresh')
-redis.call('HSET', key, 'state', 'released', 'attempts', math.max(record[4] - 1, 0))
-redis.call('HDEL', base .. 'held:' .. record[3], member)
-redis.call('SREM', base .. 'cancelled:' .. record[3], member)
+call('HDEL', key, 'owner', 'nonce', 'again')
+call('HSET', key, 'state', 'released', 'attempts', math.max(record[4] - 1, 0))
+call('HDEL', base .. 'held:' .. record[3], member)
+call('SREM', base .. 'cancelled:' .. record[3], member)
 return 'released'

@@ -10,7 +10,7 @@
 local held = 0
 for _, key in ipairs(KEYS) do
   local base, session = parts(key)
-  redis.call('DEL', key, base .. 'cancelled:' .. session)
-  held = held + redis.call('HLEN', base .. 'held:' .. session)
+  call('DEL', key, base .. 'cancelled:' .. session)
+  held = held + call('HLEN', base .. 'held:' .. session)
 end
 return held

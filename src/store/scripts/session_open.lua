@@ -8,6 +8,6 @@
 -- Idempotent: opening again starts the time to live anew.
 
 for _, key in ipairs(KEYS) do
-  redis.call('SET', key, ARGV[1], 'PX', ARGV[2])
+  call('SET', key, ARGV[1], 'PX', ARGV[2])
 end
 return 'opened'

@@ -9,12 +9,12 @@
 --
 -- Idempotent: epoch and partitions are written once in the life of a data set.
 
-redis.call('SETNX', KEYS[2], ARGV[2])
-local partitions = redis.call('GET', KEYS[2])
+call('SETNX', KEYS[2], ARGV[2])
+local partitions = call('GET', KEYS[2])
 if partitions ~= ARGV[2] then return {'partitions', partitions} end
-redis.call('SETNX', KEYS[1], ARGV[1])
-redis.call('HSET', KEYS[3], ARGV[3], ARGV[4])
+call('SETNX', KEYS[1], ARGV[1])
+call('HSET', KEYS[3], ARGV[3], ARGV[4])
 for i = 5, #ARGV do
-  redis.call('SADD', KEYS[4], ARGV[i])
+  call('SADD', KEYS[4], ARGV[i])
 end
-return {'epoch', redis.call('GET', KEYS[1])}
+return {'epoch', call('GET', KEYS[1])}

@@ -9,13 +9,13 @@
 -- Idempotent.
 
 for _, key in ipairs(KEYS) do
-  if redis.call('EXISTS', key) == 0 then return false end
+  if call('EXISTS', key) == 0 then return false end
 end
 local cancelled = {}
 for _, key in ipairs(KEYS) do
-  redis.call('PEXPIRE', key, ARGV[1])
+  call('PEXPIRE', key, ARGV[1])
   local base, session = parts(key)
-  for _, member in ipairs(redis.call('SMEMBERS', base .. 'cancelled:' .. session)) do
+  for _, member in ipairs(call('SMEMBERS', base .. 'cancelled:' .. session)) do
     cancelled[#cancelled + 1] = member
   end
 end

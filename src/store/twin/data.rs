@@ -183,7 +183,6 @@ impl Data {
         {
             (*owner, *result) = (None, None);
             entry.cancelled = false;
-            entry.expires = now.saturating_add(RETENTION);
             self.drop_held(key);
         }
     }

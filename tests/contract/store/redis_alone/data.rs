@@ -47,7 +47,14 @@ async fn a_record_reads_well_and_shrinks_to_a_small_tombstone() {
     assert_eq!((&*full["attempts"], &*full["corr"]), ("1", "chain-1"));
     assert!(full["t1"].parse::<u64>().expect("ms") >= full["t0"].parse().expect("ms"));
 
+    let result_key = only_key(&world, "result").await;
+    assert!(result_key.ends_with(":result:echo:7"), "{result_key}");
+    let result: String = world.command(&["GET", &result_key]).await;
+    assert_eq!(result, "x".repeat(10_000));
+
     worker.store.settle(&request("7")).await.expect("settled");
+    let results: Vec<String> = world.command(&["KEYS", "*:result:*"]).await;
+    assert!(results.is_empty(), "{results:?}");
     let tombstone = fields(&world, &key).await;
     let mut names: Vec<_> = tombstone.keys().map(String::as_str).collect();
     names.sort_unstable();
@@ -72,6 +79,13 @@ async fn nothing_is_kept_for_ever() {
         .await;
     committed.expect("committed");
     assert_eq!(hours_left(&world, &key).await, 72);
+    // Longer than any record may be: none is done without its result.
+    let result = only_key(&world, "result").await;
+    assert_eq!(hours_left(&world, &result).await, 72 + 25);
+    let other = bytes::Bytes::from_static(b"published");
+    let corrected = worker.store.correct(&request("7"), other).await;
+    corrected.expect("corrected");
+    assert_eq!(hours_left(&world, &result).await, 72 + 25);
     worker.store.settle(&request("7")).await.expect("settled");
     assert_eq!(hours_left(&world, &key).await, 72);
 }
