@@ -11,6 +11,8 @@ use crate::{
 
 const RPC: &str = "puruto.rpc.puruto-financial";
 const SLOTS: &str = "concurrency = 2\n[model]\nprovider = \"simulated\"\n";
+/// Results that a worker waits for at once.
+const PENDING_MAX: usize = 1_024;
 /// Two at once, and thinks for longer than any test waits.
 const SLOW: &str = "concurrency = 2\n[model]\nprovider = \"simulated\"\nlatency = \"1h\"\n";
 
@@ -135,6 +137,28 @@ async fn whoever_waits_at_a_worker_that_stops_is_told_that_the_request_goes_on()
     let message = told["error"]["message"].as_str().expect("words");
     assert!(message.contains("the request goes on"), "{message}");
     assert_eq!(wire.messages(INVOKE).await, 1);
+}
+
+#[tokio::test]
+async fn who_asks_a_worker_that_waits_for_as_many_results_as_it_may_is_told_so_at_once() {
+    let fleet = Fleet::of(&[("puruto-slow", SLOW)]).await;
+    let _worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    let mut heard = wire.listen("_INBOX.crowd.>").await;
+
+    for number in 0..=PENDING_MAX {
+        let (subject, id) = ("puruto.rpc.puruto-slow", format!("r-{number}"));
+        let body = request(&id, "puruto-slow", "Hello").to_string().into();
+        let reply = format!("_INBOX.crowd.{number}");
+        let sent = wire.client.publish_with_reply(subject, reply, body).await;
+        sent.expect("sent");
+    }
+    let told = heard.result().await;
+
+    assert_eq!(told["request_id"], format!("r-{PENDING_MAX}"));
+    let message = told["error"]["message"].as_str().expect("words");
+    assert!(message.contains("has not published"), "{message}");
+    assert!(heard.nothing_more(&wire).await);
 }
 
 /// The ids of the workers that are listed.
