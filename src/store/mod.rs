@@ -14,7 +14,7 @@ use std::{future::Future, time::Duration};
 
 pub use self::types::{
     AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch, Held, Nonce,
-    Record, RecordState, Renewal, RequestKey, SessionId, StoreFault,
+    Record, RecordState, Registered, Renewal, RequestKey, SessionId, StoreFault,
 };
 use crate::contract::PurutoName;
 
@@ -107,6 +107,47 @@ pub trait Sessions: Send + Sync + 'static {
     /// # Errors
     /// The store did not answer in time or refused; its time to live then ends it.
     fn close(&self, session: &SessionId) -> impl Future<Output = Result<(), StoreFault>> + Send;
+}
+
+/// What the one worker that supervises the others asks and does. Its cost grows with the sessions,
+/// never with the requests in flight.
+pub trait Supervision: Send + Sync + 'static {
+    /// Leads the fleet for `lease` from now, unless somebody else leads; whether it does.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; `candidate` may lead all the same.
+    fn lead(
+        &self,
+        candidate: &SessionId,
+        lease: Duration,
+    ) -> impl Future<Output = Result<bool, StoreFault>> + Send;
+
+    /// Writes down that `session` answers pings. A session that is gone is left alone.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; writing it again does no harm.
+    fn answers_pings(
+        &self,
+        session: &SessionId,
+    ) -> impl Future<Output = Result<(), StoreFault>> + Send;
+
+    /// Every session that was opened and not yet forgotten, in no order.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn roster(&self) -> impl Future<Output = Result<Vec<Registered>, StoreFault>> + Send;
+
+    /// Ends a session for good and tells some of what it still holds, after striking out what was
+    /// `given_back` to the broker. The same is told again until it is struck out or claimed by
+    /// others; when nothing is left the session is forgotten.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; evicting again does no harm.
+    fn evict(
+        &self,
+        session: &SessionId,
+        given_back: &[RequestKey],
+    ) -> impl Future<Output = Result<Vec<(RequestKey, AckToken)>, StoreFault>> + Send;
 }
 
 /// What a caller may see and do.

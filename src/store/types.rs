@@ -237,6 +237,17 @@ pub enum Renewal {
     Fenced,
 }
 
+/// A session on the roster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registered {
+    /// Its name.
+    pub session: SessionId,
+    /// Whether it was renewed within its time to live.
+    pub lives: bool,
+    /// Whether it has said that it answers pings.
+    pub answers_pings: bool,
+}
+
 /// What a cancel is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CancelAnswer {

@@ -7,8 +7,8 @@ use redis::Value;
 
 use super::{
     super::{
-        Attempt, CancelAnswer, ClaimAnswer, Claimed, CommitAnswer, Epoch, Held, Record,
-        RecordState, Renewal, SessionId,
+        AckToken, Attempt, CancelAnswer, ClaimAnswer, Claimed, CommitAnswer, Epoch, Held, Record,
+        RecordState, Registered, Renewal, RequestKey, SessionId,
     },
     keys,
     options::Partitions,
@@ -85,6 +85,30 @@ pub(super) fn renewal(value: &Value) -> Option<Renewal> {
         .map(|it| keys::member(text(it)?))
         .collect::<Option<_>>()?;
     Some(Renewal::Renewed { cancelled })
+}
+
+pub(super) fn roster(value: &Value) -> Option<Vec<Registered>> {
+    array(value)?.iter().map(registered_session).collect()
+}
+
+fn registered_session(value: &Value) -> Option<Registered> {
+    let [name, lives, answers_pings] = array(value)? else {
+        return None;
+    };
+    Some(Registered {
+        session: session(name)?,
+        lives: flag(lives)?,
+        answers_pings: flag(answers_pings)?,
+    })
+}
+
+/// Pairs of member and ack subject, in a row.
+pub(super) fn held(value: &Value) -> Option<Vec<(RequestKey, AckToken)>> {
+    let (pairs, rest) = array(value)?.as_chunks::<2>();
+    let pairs = pairs
+        .iter()
+        .map(|[member, ack]| Some((keys::member(text(member)?)?, AckToken::new(text(ack)?))));
+    rest.is_empty().then(|| pairs.collect()).flatten()
 }
 
 /// The epoch, or the number of partitions that the data set has instead of ours.
@@ -171,7 +195,7 @@ fn small(value: &Value) -> Option<u32> {
     u32::try_from(whole(value)?).ok()
 }
 
-fn flag(value: &Value) -> Option<bool> {
+pub(super) fn flag(value: &Value) -> Option<bool> {
     match whole(value)? {
         0 => Some(false),
         1 => Some(true),

@@ -63,6 +63,11 @@ impl Keys {
         }
     }
 
+    /// The key of a session where the whole data set is described.
+    pub(super) fn session_at_home(&self, session: &SessionId) -> String {
+        self.key(HOME, "session:", session.as_str())
+    }
+
     /// A key that describes the whole data set.
     pub(super) fn home(&self, name: &str) -> String {
         self.key(HOME, name, "")

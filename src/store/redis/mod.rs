@@ -16,6 +16,7 @@ mod options;
 mod ports;
 mod report;
 mod scripts;
+mod supervision;
 
 use std::sync::Arc;
 

@@ -100,14 +100,7 @@ impl Sessions for RedisStore {
         }
         // While it holds anything its name stays, so that its messages can be found.
         if held == 0 {
-            let mut command = redis::cmd("HDEL");
-            let sessions = self.0.engine.keys.home("sessions");
-            command.arg(sessions).arg(session.as_str());
-            self.0
-                .engine
-                .link
-                .command("session_close", &command)
-                .await?;
+            self.forget(session).await?;
         }
         Ok(())
     }
@@ -155,8 +148,18 @@ impl RedisStore {
         call
     }
 
+    /// Strikes a session that holds nothing off the roster.
+    pub(super) async fn forget(&self, session: &SessionId) -> Result<(), StoreFault> {
+        let mut command = redis::cmd("HDEL");
+        let engine = &self.0.engine;
+        command
+            .arg(engine.keys.home("sessions"))
+            .arg(session.as_str());
+        engine.link.command("forget", &command).await.map(drop)
+    }
+
     /// Calls `script` on the keys of a session, in as many calls as it takes.
-    async fn on_session(
+    pub(super) async fn on_session(
         &self,
         script: &'static Script,
         session: &SessionId,
@@ -227,7 +230,7 @@ impl RedisStore {
     }
 }
 
-fn read<T>(
+pub(super) fn read<T>(
     script: &'static Script,
     value: &Value,
     reader: impl FnOnce(&Value) -> Option<T>,

@@ -10,7 +10,7 @@
 local held = 0
 for _, key in ipairs(KEYS) do
   local base, session = parts(key)
-  call('DEL', key, base .. 'cancelled:' .. session)
+  call('DEL', key, base .. 'cancelled:' .. session, base .. 'answers:' .. session)
   held = held + call('HLEN', base .. 'held:' .. session)
 end
 return held

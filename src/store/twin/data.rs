@@ -15,6 +15,7 @@ use super::{
         RETENTION, Record, Renewal, RequestKey, SessionId,
     },
     entry::{Entry, Origin, Owner, State},
+    supervision::Roster,
 };
 use crate::{clock::WallTime, contract::PurutoName};
 
@@ -23,8 +24,9 @@ pub(super) struct Data {
     session_ttl: Duration,
     /// How often the data set was emptied, which makes its epoch.
     emptied: u64,
-    sessions: HashMap<SessionId, WallTime>,
-    held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
+    pub(super) sessions: HashMap<SessionId, WallTime>,
+    pub(super) roster: Roster,
+    pub(super) held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
     records: HashMap<RequestKey, Entry>,
     pub(super) targets: BTreeSet<PurutoName>,
     pub(super) granted: Vec<(RequestKey, Nonce, Attempt)>,
@@ -38,6 +40,7 @@ impl Data {
             session_ttl,
             emptied: 0,
             sessions: HashMap::new(),
+            roster: Roster::default(),
             held: HashMap::new(),
             records: HashMap::new(),
             targets: BTreeSet::new(),
@@ -50,6 +53,7 @@ impl Data {
     pub(super) fn empty(&mut self) {
         self.emptied += 1;
         self.sessions.clear();
+        self.roster = Roster::default();
         self.held.clear();
         self.records.clear();
         self.targets.clear();
@@ -64,6 +68,7 @@ impl Data {
         self.targets.extend(targets.iter().cloned());
         let expires = now.saturating_add(self.session_ttl);
         self.sessions.insert(session.clone(), expires);
+        self.roster.register(session);
         Epoch::recorded(&format!("{:032x}", self.emptied))
     }
 
@@ -79,6 +84,11 @@ impl Data {
     }
 
     pub(super) fn close(&mut self, session: &SessionId) {
+        self.end(session);
+        self.forget_if_empty(session);
+    }
+
+    pub(super) fn expire(&mut self, session: &SessionId) {
         self.sessions.remove(session);
     }
 
@@ -240,7 +250,7 @@ impl Data {
         held.into_iter().flat_map(BTreeMap::keys).cloned().collect()
     }
 
-    fn alive(&self, session: &SessionId, now: WallTime) -> bool {
+    pub(super) fn alive(&self, session: &SessionId, now: WallTime) -> bool {
         self.sessions
             .get(session)
             .is_some_and(|expires| now < *expires)

@@ -26,6 +26,14 @@ pub enum Op {
     Renew,
     /// [`crate::store::Sessions::close`].
     Close,
+    /// [`crate::store::Supervision::lead`].
+    Lead,
+    /// [`crate::store::Supervision::answers_pings`].
+    AnswersPings,
+    /// [`crate::store::Supervision::roster`].
+    Roster,
+    /// [`crate::store::Supervision::evict`].
+    Evict,
     /// [`crate::store::Records::targets`].
     Targets,
     /// [`crate::store::Records::read`].
@@ -52,6 +60,10 @@ impl Op {
             Self::Open => "session_open",
             Self::Renew => "session_renew",
             Self::Close => "session_close",
+            Self::Lead => "lead",
+            Self::AnswersPings => "session_answers",
+            Self::Roster => "session_roster",
+            Self::Evict => "session_evict",
             Self::Targets => "targets",
             Self::Read => "read",
             Self::Cancel => "cancel",

@@ -8,6 +8,7 @@ mod data;
 mod entry;
 mod fault;
 mod ports;
+mod supervision;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -53,7 +54,7 @@ impl StoreTwin {
 
     /// Ends a session as if its time to live had passed.
     pub fn expire_session(&self, session: &SessionId) {
-        self.shared().data.close(session);
+        self.shared().data.expire(session);
     }
 
     /// Loses everything, as an emptied Redis does; the history stays.

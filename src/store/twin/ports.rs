@@ -1,11 +1,13 @@
 //! The ports, each operation one step of the reference model.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
 use super::{
     super::{
-        CancelAnswer, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, Nonce, Record, Records,
-        Renewal, RequestKey, SessionId, Sessions, StoreFault,
+        AckToken, CancelAnswer, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, Nonce, Record,
+        Records, Registered, Renewal, RequestKey, SessionId, Sessions, StoreFault, Supervision,
     },
     Op, StoreTwin,
     data::Data,
@@ -66,6 +68,32 @@ impl Sessions for StoreTwin {
     async fn close(&self, session: &SessionId) -> Result<(), StoreFault> {
         let effect = |data: &mut Data, _: &Clock| data.close(session);
         self.run(Op::Close, effect).await
+    }
+}
+
+impl Supervision for StoreTwin {
+    async fn lead(&self, candidate: &SessionId, lease: Duration) -> Result<bool, StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.lead(candidate, lease, clock.now());
+        self.run(Op::Lead, effect).await
+    }
+
+    async fn answers_pings(&self, session: &SessionId) -> Result<(), StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.answers_pings(session, clock.now());
+        self.run(Op::AnswersPings, effect).await
+    }
+
+    async fn roster(&self) -> Result<Vec<Registered>, StoreFault> {
+        let effect = |data: &mut Data, clock: &Clock| data.roster(clock.now());
+        self.run(Op::Roster, effect).await
+    }
+
+    async fn evict(
+        &self,
+        session: &SessionId,
+        given_back: &[RequestKey],
+    ) -> Result<Vec<(RequestKey, AckToken)>, StoreFault> {
+        let effect = |data: &mut Data, _: &Clock| data.evict(session, given_back);
+        self.run(Op::Evict, effect).await
     }
 }
 

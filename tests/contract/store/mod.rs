@@ -6,6 +6,7 @@ mod commits;
 mod redis_alone;
 mod same_story;
 mod sessions;
+mod supervision;
 mod world;
 
 use world::{RedisWorld, TwinWorld};
@@ -62,4 +63,10 @@ promises! {
         a_closed_session_frees_its_claims_at_once,
         an_emptied_store_voids_all_claims_and_changes_its_epoch,
         every_target_ever_served_is_known;
+    supervision:
+        one_leads_until_its_lease_ends,
+        the_roster_tells_who_lives_and_who_answers,
+        an_evicted_session_is_fenced_and_gives_back_all_that_it_held,
+        an_eviction_is_finished_by_whoever_comes_next,
+        what_was_committed_before_the_death_stays;
 }

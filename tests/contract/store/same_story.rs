@@ -9,8 +9,8 @@ use bytes::Bytes;
 use puruto_fleet::{
     clock::{Chance, WallTime},
     store::{
-        CancelAnswer, ClaimAnswer, Claims, CommitAnswer, Nonce, Record, Records, Renewal,
-        RequestKey, SessionId, Sessions,
+        AckToken, CancelAnswer, ClaimAnswer, Claims, CommitAnswer, Nonce, Record, Records, Renewal,
+        RequestKey, SessionId, Sessions, Supervision as _,
     },
 };
 
@@ -27,6 +27,7 @@ enum Told {
     Cancel(CancelAnswer),
     Renewal(Renewal),
     Record(Option<Record>),
+    Held(Vec<(RequestKey, AckToken)>),
     Nothing,
 }
 
@@ -41,6 +42,8 @@ enum Step {
     Cancel(RequestKey),
     Renew,
     Close,
+    /// Somebody else ends the worker's session.
+    Evict,
     /// A fenced worker opens a session with a new name.
     Reopen(SessionId),
     Expire,
@@ -84,7 +87,8 @@ impl Author {
             70..75 => Step::Correct(key, bytes),
             75..82 => Step::Cancel(key),
             82..88 => Step::Renew,
-            88..90 => Step::Close,
+            88..89 => Step::Close,
+            89..90 => Step::Evict,
             90..97 => Step::Reopen(SessionId::fresh(&self.chance)),
             97..99 => Step::Expire,
             _ => Step::Empty,
@@ -113,6 +117,11 @@ async fn play<W: World>(world: &W, worker: &mut Worker<W::Store>, step: Step) ->
         Step::Release(key, nonce) => nothing(store.release(&key, nonce).await),
         Step::Correct(key, bytes) => nothing(store.correct(&key, bytes).await),
         Step::Close => nothing(store.close(&worker.session).await),
+        Step::Evict => {
+            let mut held = store.evict(&worker.session, &[]).await.expect("an answer");
+            held.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Told::Held(held)
+        }
         Step::Reopen(session) => {
             worker.session = session;
             let opened = store.open(&worker.session, "host", &[]).await;

@@ -9,7 +9,7 @@ use puruto_fleet::{
     dev::{server::Server, tool::Tool},
     store::{
         AckToken, Claim, ClaimAnswer, Claimed, Claims, CommitAnswer, Nonce, Record, Records,
-        RequestKey, SessionId, Sessions,
+        RequestKey, SessionId, Sessions, Supervision,
         redis::{RedisOptions, RedisStore, Spread},
         twin::StoreTwin,
     },
@@ -20,7 +20,7 @@ use crate::support;
 
 /// A store that starts empty, and what happens to it from outside.
 pub(super) trait World {
-    type Store: Claims + Sessions + Records + Clone;
+    type Store: Claims + Sessions + Records + Supervision + Clone;
 
     fn store(&self) -> &Self::Store;
     /// Ends a session as its time to live would.
