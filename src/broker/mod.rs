@@ -22,13 +22,13 @@ pub use self::{
     drift::Drift,
     names::{ConsumerName, StreamName},
     types::{
-        AckFault, BrokerFault, Delivery, Headers, PublishAck, Publishing, ResultMessage,
+        AckFault, BrokerFault, Delivery, Headers, Pong, PublishAck, Publishing, ResultMessage,
         StoredResult,
     },
 };
 use crate::{
     contract::{Lane, PurutoName},
-    store::{AckToken, RequestKey},
+    store::{AckToken, RequestKey, SessionId},
 };
 
 /// A worker's side of the broker.
@@ -85,6 +85,19 @@ pub trait Broker: Send + Sync + 'static {
 
     /// The next request that a caller asked to cancel, as announced; announcements can be lost.
     fn next_cancel(&self) -> impl Future<Output = RequestKey> + Send;
+}
+
+/// Who is there: the broker knows at once when a process has died, since its connection ends.
+pub trait Presence: Send + Sync + 'static {
+    /// Answers pings for `session` until it is dropped; then nobody does. Ends by itself only when
+    /// it could not begin, and may be called again then.
+    fn answer_pings(&self, session: &SessionId) -> impl Future<Output = ()> + Send;
+
+    /// Asks whether `session` answers, waiting no longer than `bound`.
+    fn ping(&self, session: &SessionId, bound: Duration) -> impl Future<Output = Pong> + Send;
+
+    /// For how long the connection that pings has been up without a break; zero while it is down.
+    fn stable_for(&self) -> Duration;
 }
 
 /// One lane of one target. Standing demand is asked of the broker; deliveries come as they are
@@ -147,5 +160,19 @@ impl<B: Broker> Broker for Arc<B> {
 
     async fn next_cancel(&self) -> RequestKey {
         (**self).next_cancel().await
+    }
+}
+
+impl<P: Presence> Presence for Arc<P> {
+    async fn answer_pings(&self, session: &SessionId) {
+        (**self).answer_pings(session).await;
+    }
+
+    async fn ping(&self, session: &SessionId, bound: Duration) -> Pong {
+        (**self).ping(session, bound).await
+    }
+
+    fn stable_for(&self) -> Duration {
+        (**self).stable_for()
     }
 }

@@ -116,6 +116,17 @@ pub struct PublishAck {
     pub duplicate: bool,
 }
 
+/// What a ping was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pong {
+    /// It is there.
+    Answered,
+    /// The broker knows of no connection that listens for it.
+    NoResponders,
+    /// Nothing came in time, or the ping could not be sent: says nothing.
+    Silent,
+}
+
 /// Why an ack was not confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AckFault {

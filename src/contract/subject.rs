@@ -172,6 +172,12 @@ impl Subjects {
         format!("{}.rpc.{target}", self.prefix)
     }
 
+    /// Where a live session answers pings; `session` is its name, one clean token.
+    #[must_use]
+    pub fn control_session(&self, session: &str) -> String {
+        format!("{}.control.session.{}", self.prefix, token(session))
+    }
+
     /// Where the cancel of a request is announced to the workers.
     #[must_use]
     pub fn control_cancel(&self) -> String {

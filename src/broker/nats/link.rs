@@ -42,6 +42,8 @@ const GROWN_UP: Duration = Duration::from_secs(60);
 pub(super) struct Wire {
     pub(super) client: Client,
     pub(super) life: u64,
+    /// When this life began.
+    pub(super) born: Instant,
 }
 
 /// A supervised connection.
@@ -91,6 +93,7 @@ impl Link {
         let wire = Wire {
             client: first.client.clone(),
             life: 0,
+            born: Instant::now(),
         };
         let shared = Arc::new(Shared {
             options: Arc::clone(options),
@@ -107,6 +110,16 @@ impl Link {
     /// The connection as it is now.
     pub(super) fn wire(&self) -> Arc<Wire> {
         Arc::clone(&self.shared.wire.borrow())
+    }
+
+    /// For how long it has been up without a break; zero while it is down.
+    pub(super) fn stable_for(&self) -> Duration {
+        let wire = self.wire();
+        match wire.client.connection_state() {
+            async_nats::connection::State::Connected => wire.born.elapsed(),
+            async_nats::connection::State::Pending
+            | async_nats::connection::State::Disconnected => Duration::ZERO,
+        }
     }
 
     /// Tells when a new life has begun.
@@ -325,7 +338,8 @@ impl Shared {
     fn begin_life(&self, client: Client) {
         self.wire.send_modify(|wire| {
             let life = wire.life + 1;
-            *wire = Arc::new(Wire { client, life });
+            let born = Instant::now();
+            *wire = Arc::new(Wire { client, life, born });
         });
     }
 }

@@ -14,6 +14,7 @@ mod epoch;
 mod incident;
 mod link;
 mod options;
+mod presence;
 mod publish;
 mod pull;
 mod reconcile;
@@ -40,7 +41,7 @@ pub use self::{
     service::Announced,
 };
 use super::{
-    AckFault, Broker, BrokerFault, Publishing, ResultMessage, StoredResult,
+    AckFault, Broker, BrokerFault, Pong, Presence, Publishing, ResultMessage, StoredResult,
     micro::Service,
     names::StreamName,
     topology::{self, TopologyOptions},
@@ -48,7 +49,7 @@ use super::{
 use crate::{
     clock::WallTime,
     contract::{Lane, PurutoName, Subjects},
-    store::{AckToken, Epoch, RequestKey},
+    store::{AckToken, Epoch, RequestKey, SessionId},
 };
 
 /// A worker's side of a real broker.
@@ -170,5 +171,19 @@ impl Broker for NatsBroker {
 
     fn payload_max(&self) -> usize {
         self.links.settle.wire().client.max_payload()
+    }
+}
+
+impl Presence for NatsBroker {
+    async fn answer_pings(&self, session: &SessionId) {
+        presence::answer(&self.links.control, session).await;
+    }
+
+    async fn ping(&self, session: &SessionId, bound: Duration) -> Pong {
+        presence::ping(&self.links.control, session, bound).await
+    }
+
+    fn stable_for(&self) -> Duration {
+        self.links.control.stable_for()
     }
 }

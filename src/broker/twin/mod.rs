@@ -9,6 +9,7 @@
 
 mod history;
 mod lane;
+mod presence;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -26,7 +27,7 @@ use std::{
 use bytes::Bytes;
 use tokio::{sync::Notify, time::Instant};
 
-use self::{history::History, queue::Queue};
+use self::{history::History, presence::Attendance, queue::Queue};
 pub use self::{
     history::{Settlement, SettlementKind},
     lane::TwinLane,
@@ -89,6 +90,7 @@ struct State {
     failures: HashMap<Operation, VecDeque<FailAt>>,
     naks_to_drop: usize,
     cancels: Vec<RequestKey>,
+    attendance: Attendance,
 }
 
 impl Shared {

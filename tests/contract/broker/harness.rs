@@ -6,7 +6,7 @@ use async_nats::jetstream::{self, Context};
 use bytes::Bytes;
 use puruto_fleet::{
     broker::{
-        Broker, Delivery, Headers, Pull, ResultMessage,
+        Broker, Delivery, Headers, Presence, Pull, ResultMessage,
         nats::{NatsBroker, NatsOptions},
         twin::BrokerTwin,
     },
@@ -27,7 +27,7 @@ pub(super) const A_WHILE: Duration = Duration::from_millis(300);
 
 /// What the promises need beside the seam itself.
 pub(super) trait Harness: Sized {
-    type Broker: Broker;
+    type Broker: Broker + Presence;
 
     async fn start() -> Self;
 

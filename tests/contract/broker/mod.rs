@@ -9,12 +9,14 @@ mod topology;
 use std::time::Duration;
 
 use puruto_fleet::{
-    broker::{AckFault, Broker, Publishing, Pull},
+    broker::{AckFault, Broker, Pong, Presence, Publishing, Pull},
+    clock::Chance,
     contract::Lane,
+    store::SessionId,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use self::harness::{Harness, lane_of, next, nothing, result};
+use self::harness::{Harness, SOON, lane_of, next, nothing, result};
 
 macro_rules! promises {
     ($($promise:ident),+ $(,)?) => {
@@ -47,6 +49,7 @@ promises!(
     a_lane_outlives_its_consumer,
     a_result_stands_once_and_the_first_stays,
     nothing_stands_where_nothing_was_published,
+    a_session_is_there_as_long_as_somebody_answers_for_it,
 );
 
 async fn demand_is_never_exceeded<H: Harness>() {
@@ -229,4 +232,29 @@ async fn nothing_stands_where_nothing_was_published<H: Harness>() {
         .read_result("puruto.result.corr-1.other")
         .await;
     assert_eq!(read, Ok(None));
+}
+
+async fn a_session_is_there_as_long_as_somebody_answers_for_it<H: Harness>() {
+    let world = H::start().await;
+    let (broker, session) = (world.broker(), SessionId::fresh(&Chance::system()));
+    assert_eq!(broker.ping(&session, SOON).await, Pong::NoResponders);
+    {
+        let answering = broker.answer_pings(&session);
+        let asking = async {
+            // The first one may come before anybody listens.
+            while broker.ping(&session, SOON).await != Pong::Answered {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            () = answering => panic!("it ends only when it is dropped"),
+            answered = timeout(SOON, asking) => answered.expect("an answer"),
+        }
+    }
+    let unanswered = async {
+        while broker.ping(&session, SOON).await != Pong::NoResponders {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, unanswered).await.expect("nobody is there");
 }
