@@ -99,6 +99,14 @@ labels! {
         Failed => "failed",
     }
 
+    /// How a session was found to be dead.
+    EvictionReason {
+        /// It was not renewed within its time to live.
+        Expired => "expired",
+        /// The broker knows of no connection that listens for it.
+        NoResponders => "no_responders",
+    }
+
     /// What came of reading a changed policy file.
     ReloadOutcome {
         /// The new policy holds.

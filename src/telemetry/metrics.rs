@@ -7,12 +7,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use prometheus::{IntCounter, IntCounterVec, Registry, TextEncoder};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Registry, TextEncoder};
 use tokio::time::Instant;
 
 use self::register::{CounterBy, OTHER, Registrar};
 use super::{
-    labels::{Label, ReloadOutcome, RenewalOutcome},
+    labels::{EvictionReason, Label, ReloadOutcome, RenewalOutcome},
     names::{self, MetricDef},
 };
 use crate::{broker::BrokerFault, contract::PurutoName, store::StoreFault};
@@ -27,6 +27,8 @@ use self::{
     runtime::RuntimeMetrics,
     target::{TargetFamilies, TargetMetrics},
 };
+
+const NO_LABELS: [&str; 0] = [];
 
 /// All counters of a process; a clone counts into the same.
 #[derive(Clone, Debug)]
@@ -44,6 +46,9 @@ struct Families {
     store_faults: IntCounterVec,
     broker_faults: IntCounterVec,
     reloads: CounterBy<ReloadOutcome>,
+    supervisor: IntGauge,
+    evicted: CounterBy<EvictionReason>,
+    takeover_naks: IntCounter,
     pull_stalled: IntCounter,
     last_fault: Mutex<Option<LastFault>>,
 }
@@ -79,6 +84,9 @@ impl Metrics {
             store_faults: to.counter(&names::STORE_FAULTS),
             broker_faults: to.counter(&names::BROKER_FAULTS),
             reloads: by(&to, &names::POLICY_RELOADS),
+            supervisor: to.gauge(&names::SUPERVISOR).with_label_values(&NO_LABELS),
+            evicted: by(&to, &names::SESSIONS_EVICTED),
+            takeover_naks: alone(&to, &names::TAKEOVER_NAKS),
             pull_stalled: alone(&to, &names::PULL_STALLED),
             last_fault: Mutex::default(),
             registry,
@@ -148,6 +156,21 @@ impl Metrics {
         self.0.reloads.inc(outcome);
     }
 
+    /// This process supervises the fleet from now on, or no longer.
+    pub fn set_supervisor(&self, leads: bool) {
+        self.0.supervisor.set(i64::from(leads));
+    }
+
+    /// A dead session was ended by this process.
+    pub fn session_evicted(&self, reason: EvictionReason) {
+        self.0.evicted.inc(reason);
+    }
+
+    /// This many messages were given back on behalf of a dead worker.
+    pub fn gave_back_for_the_dead(&self, messages: usize) {
+        self.0.takeover_naks.inc_by(messages as u64);
+    }
+
     /// A silent pull stream was rebuilt.
     pub fn pull_stalled(&self) {
         self.0.pull_stalled.inc();
@@ -175,8 +198,7 @@ fn count_kind(family: &IntCounterVec, kind: &'static str) {
 }
 
 fn alone(to: &Registrar<'_>, def: &MetricDef) -> IntCounter {
-    let none: [&str; 0] = [];
-    to.counter(def).with_label_values(&none)
+    to.counter(def).with_label_values(&NO_LABELS)
 }
 
 #[cfg(test)]

@@ -94,6 +94,9 @@ metrics! {
     STORE_FAULTS: Counter "puruto_store_faults_total" ["kind"] "Calls to the store that failed";
     BROKER_FAULTS: Counter "puruto_broker_faults_total" ["kind"] "Calls to the broker that failed";
     POLICY_RELOADS: Counter "puruto_policy_reloads_total" ["outcome"] "Changed policy files read again";
+    SUPERVISOR: Gauge "puruto_supervisor" [] "Whether this process supervises the fleet (0/1)";
+    SESSIONS_EVICTED: Counter "puruto_sessions_evicted_total" ["reason"] "Sessions of others that this process ended as dead";
+    TAKEOVER_NAKS: Counter "puruto_takeover_naks_total" [] "Messages given back on behalf of a dead worker";
     PULL_STALLED: Counter "puruto_pull_stalled_total" [] "Pull streams rebuilt since they had gone silent";
 }
 
@@ -290,6 +293,7 @@ mod tests {
             "outcome",
             "kind",
             "code",
+            "reason",
         ];
         for metric in METRICS {
             for label in metric.labels {

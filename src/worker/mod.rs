@@ -14,10 +14,12 @@ mod progress;
 mod pull;
 mod run;
 mod sessions;
+mod supervisor;
 
 pub use self::{
     heartbeat::{Heartbeat, HeartbeatTimes},
     presence::{Presence, WorkerReport},
     run::{Drained, Timing, Worker},
     sessions::announce,
+    supervisor::{Supervisor, attend},
 };

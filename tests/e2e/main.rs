@@ -30,4 +30,5 @@ mod policies;
 mod presence;
 mod python;
 mod storm;
+mod takeover;
 mod telemetry;

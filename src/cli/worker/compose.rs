@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     parts::{self, InvalidPuruto},
     presence::{self, Known},
-    signals,
+    signals, supervise,
 };
 use crate::{
     broker::{
@@ -240,6 +240,7 @@ async fn serve(
     let beat = start_heartbeat(shared, names, &broker)?;
     tokio::spawn(show_session(beat.sessions.clone(), checks.session));
     let sessions = SessionWatch::new(beat.sessions);
+    supervise::start(shared, &broker, &claims, &sessions, &ends.all);
     let in_flight = InFlight::default();
     let known = Known {
         broker: Arc::clone(&broker),
@@ -283,15 +284,16 @@ async fn serve(
     };
     let drained = worker.run().await;
     present.end().await;
-    beat.stop.cancel();
-    // The thread closes the session, within the bound of one call.
-    if tokio::task::spawn_blocking(|| beat.thread.join())
-        .await
-        .is_err()
-    {
+    end_heartbeat(beat.thread, &beat.stop).await;
+    Ok(drained?)
+}
+
+/// The thread closes the session, within the bound of one call.
+async fn end_heartbeat(thread: std::thread::JoinHandle<()>, stop: &CancellationToken) {
+    stop.cancel();
+    if tokio::task::spawn_blocking(|| thread.join()).await.is_err() {
         tracing::warn!("the heartbeat did not end cleanly; the session expires by itself");
     }
-    Ok(drained?)
 }
 
 fn start_heartbeat(

@@ -4,6 +4,7 @@ mod compose;
 mod parts;
 mod presence;
 mod signals;
+mod supervise;
 
 use std::path::PathBuf;
 
