@@ -2,7 +2,7 @@
 --
 -- A key is PREFIX:{pNN}:<kind>:<rest>. Everything that one request touches lies in the partition of
 -- its record, so that a script may name the other keys itself: they share the record's hash tag.
--- A command costs the server about as much as all of a script's own work on a request: save commands.
+-- The server does nothing else while a batch runs, so each command and each new text counts.
 
 local call = redis.call
 
