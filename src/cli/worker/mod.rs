@@ -1,8 +1,11 @@
 //! `puruto worker`: one worker process.
 
 mod compose;
+mod fault;
 mod parts;
 mod presence;
+mod servers;
+mod session;
 mod signals;
 mod supervise;
 
@@ -10,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub use self::compose::WorkerFault;
+pub use self::fault::WorkerFault;
 use crate::{
     config::{Config, Environment, Flag},
     contract::PurutoName,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::compose::{Shared, WorkerFault};
+use super::{compose::Shared, fault::WorkerFault};
 use crate::{
     broker::StreamName,
     clock::Chance,

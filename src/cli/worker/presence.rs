@@ -9,10 +9,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{
-    compose::{Shared, WorkerFault},
-    parts,
-};
+use super::{compose::Shared, fault::WorkerFault, parts};
 use crate::{
     broker::{
         Headers,
