@@ -9,7 +9,7 @@ use super::{
     Flight, Pipeline, Session,
     admit::{Admitted, Asked, Plan},
     patience::Patience,
-    publish::Committed,
+    publish::{Committed, Found},
     receive::{Received, Turned},
 };
 use crate::{
@@ -167,10 +167,15 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             ClaimAnswer::Done {
                 result,
                 correlation,
+                attempt,
             } => {
                 metrics.claimed(ClaimOutcome::Done);
-                let committed =
-                    Committed::found(admitted.received, admitted.asked, result, correlation);
+                let found = Found {
+                    body: result,
+                    correlation,
+                    attempt,
+                };
+                let committed = Committed::found(admitted.received, admitted.asked, found);
                 Ok(Claiming::Answered(Box::new(committed)))
             }
             ClaimAnswer::Conflict { correlation } => {

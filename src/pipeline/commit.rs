@@ -7,7 +7,7 @@ use super::{
     Pipeline,
     claim::Claimed,
     patience::Patience,
-    publish::Committed,
+    publish::{Committed, Found},
     receive::Turned,
     run::{Ran, cancelled_error},
 };
@@ -107,7 +107,12 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 Ok(CommitAnswer::Committed | CommitAnswer::Cancelled) => {
                     let correlation = claimed.asked.correlation.clone();
                     let (received, asked) = (claimed.received, claimed.asked);
-                    return Ok(Committed::found(received, asked, Some(body), correlation));
+                    let found = Found {
+                        body: Some(body),
+                        correlation,
+                        attempt: claimed.hold.attempt,
+                    };
+                    return Ok(Committed::found(received, asked, found));
                 }
                 Ok(CommitAnswer::Lost) => return Err(claimed.received.lapse()),
                 Err(fault) => {

@@ -38,16 +38,23 @@ pub(super) struct Committed {
 enum Answer {
     /// Committed now, by us.
     Fresh { body: Bytes, attempt: Attempt },
-    /// Committed before; a tombstone's bytes stand only in the stream, under the chain with which
-    /// they were committed.
-    Found {
-        body: Option<Bytes>,
-        correlation: CorrelationId,
-    },
+    /// Committed before.
+    Found(Found),
     /// A conflict: its place belongs to the request that came first, in the same chain.
     Aside { body: Bytes },
     /// A conflict in a chain of its own, whose place is free.
     Own { body: Bytes },
+}
+
+/// A result that was committed before this delivery.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// A tombstone's bytes stand only in the stream ...
+    pub(super) body: Option<Bytes>,
+    /// ... under the chain with which they were committed.
+    pub(super) correlation: CorrelationId,
+    /// The execution that they came from.
+    pub(super) attempt: Attempt,
 }
 
 /// A request whose answer those who wait can have.
@@ -71,16 +78,11 @@ impl Committed {
         }
     }
 
-    pub(super) const fn found(
-        received: Received,
-        asked: Asked,
-        body: Option<Bytes>,
-        correlation: CorrelationId,
-    ) -> Self {
+    pub(super) const fn found(received: Received, asked: Asked, found: Found) -> Self {
         Self {
             received,
             asked,
-            answer: Answer::Found { body, correlation },
+            answer: Answer::Found(found),
         }
     }
 
@@ -131,7 +133,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 }
             }
         }
-        let settles = matches!(answer, Answer::Fresh { .. } | Answer::Found { .. });
+        let settles = matches!(answer, Answer::Fresh { .. } | Answer::Found(_));
         Ok(Published {
             received,
             asked,
@@ -153,9 +155,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                     .await
             }
             // The rare ways are boxed: they would make every walk's future as large as theirs.
-            Answer::Found { body, correlation } => {
-                Box::pin(self.tell_again(received, asked, body.as_ref(), correlation)).await
-            }
+            Answer::Found(found) => Box::pin(self.tell_again(received, asked, found)).await,
             Answer::Own { body } => {
                 let headers = self.headers(asked, body, None);
                 self.put(received, asked, message(place, headers, body))
@@ -174,8 +174,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         &self,
         received: &Received,
         asked: &Asked,
-        body: Option<&Bytes>,
-        correlation: &CorrelationId,
+        found: &Found,
     ) -> Result<(), BrokerFault> {
         let place = self.ports.place_of(asked);
         let there = self.ports.broker.read_result(&place).await?;
@@ -186,8 +185,11 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 .published(PublishOutcome::AlreadyThere);
             return Ok(());
         }
-        let first_place = self.ports.subjects.result(correlation, &asked.key.request);
-        let body = match body {
+        let first_place = self
+            .ports
+            .subjects
+            .result(&found.correlation, &asked.key.request);
+        let body = match &found.body {
             Some(body) => Some(body.clone()),
             None => self
                 .ports
@@ -198,7 +200,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         };
         match body {
             Some(body) => {
-                let headers = self.headers(asked, &body, None);
+                let headers = self.headers(asked, &body, Some(found.attempt));
                 self.put(received, asked, message(place, headers, &body))
                     .await
             }

@@ -182,6 +182,8 @@ pub enum ClaimAnswer {
         result: Option<Bytes>,
         /// The chain under which the result was committed.
         correlation: CorrelationId,
+        /// The execution that it came from.
+        attempt: Attempt,
     },
     /// The same id came before with another payload, in this chain.
     Conflict {

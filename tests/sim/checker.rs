@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use puruto_fleet::{broker::twin::SettlementKind, contract::Subjects, store::Nonce};
+use puruto_fleet::{
+    broker::twin::SettlementKind,
+    contract::{Header, Subjects},
+    store::Nonce,
+};
 use serde_json::Value;
 
 use crate::{
@@ -56,6 +60,8 @@ fn published_is_what_was_committed(world: &World, scenario: &Scenario, told: &st
     let stored = results
         .get(&place)
         .unwrap_or_else(|| panic!("L1, L4: no result, {told}"));
+    let attempt = stored.headers.get(Header::Attempt);
+    assert!(attempt.is_some(), "who answered on which execution, {told}");
     let committed = world
         .store
         .commits()

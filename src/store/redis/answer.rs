@@ -34,9 +34,10 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
             let owner = session(owner)?;
             Some(ClaimAnswer::Held(Held { owner }))
         }
-        ("done", [_, chain, result]) => Some(ClaimAnswer::Done {
+        ("done", [_, chain, attempts, result]) => Some(ClaimAnswer::Done {
             result: bytes(result),
             correlation: correlation(chain)?,
+            attempt: Attempt::new(small(attempts)?),
         }),
         ("conflict", [_, chain]) => {
             let correlation = correlation(chain)?;

@@ -8,7 +8,7 @@
 --                                     claimed now, not flagged for cancel
 --            {'claimed', attempts, t0, now, cancelled, fresh}  it is yours; the last two 0 or 1
 --            {'held', session}        a live session owns it
---            {'done', corr, result}   nil once the record is a tombstone
+--            {'done', corr, attempts, result}  the last nil once the record is a tombstone
 --            {'conflict', corr}       the same id came with another fp
 --            {'fenced'}               your own session is gone
 --
@@ -44,7 +44,9 @@ local function claim_again(key, base, member, session, nonce, fp, corr, ack, dea
   local state, owner, attempts, t0, cancel = record[1], record[2], record[6], record[7], record[8]
 
   if record[4] and record[4] ~= fp then return {'conflict', record[5]} end
-  if state == 'done' then return {'done', record[5], call('GET', result_of(base, member))} end
+  if state == 'done' then
+    return {'done', record[5], tonumber(attempts), call('GET', result_of(base, member))}
+  end
   if state == 'held' then
     if record[3] == nonce then return answer(attempts, t0, cancel, record[9]) end
     if lives(base, owner) then return {'held', owner} end

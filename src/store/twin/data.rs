@@ -108,6 +108,7 @@ impl Data {
             State::Done { result, .. } => ClaimAnswer::Done {
                 result: result.clone(),
                 correlation: entry.correlation().unwrap_or(&claim.correlation).clone(),
+                attempt: Attempt::new(entry.attempts),
             },
             State::Held(owner) if owner.nonce == claim.nonce => {
                 ClaimAnswer::Claimed(entry.claimed(owner.fresh, now))

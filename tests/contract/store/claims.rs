@@ -9,7 +9,7 @@ use puruto_fleet::{
     },
 };
 
-use super::world::{World, done, request};
+use super::world::{World, done, done_by, request};
 
 pub(super) async fn a_first_claim_is_granted(world: &impl World) {
     let worker = world.worker().await;
@@ -86,7 +86,7 @@ pub(super) async fn an_expired_session_is_taken_over_and_its_commit_is_lost(worl
         CommitAnswer::Committed
     );
     assert_eq!(dead.commit(&key, old, b"late").await, CommitAnswer::Lost);
-    assert_eq!(heir.ask(&key).await.1, done(Some(b"mine")));
+    assert_eq!(heir.ask(&key).await.1, done_by(2, Some(b"mine")));
 }
 
 pub(super) async fn two_sessions_that_race_for_a_hundred_requests_share_them(world: &impl World) {

@@ -8,8 +8,8 @@ use puruto_fleet::{
     contract::{Deadline, Fingerprint},
     dev::{server::Server, tool::Tool},
     store::{
-        AckToken, Claim, ClaimAnswer, Claimed, Claims, CommitAnswer, Nonce, Record, Records,
-        RequestKey, SessionId, Sessions, Supervision,
+        AckToken, Attempt, Claim, ClaimAnswer, Claimed, Claims, CommitAnswer, Nonce, Record,
+        Records, RequestKey, SessionId, Sessions, Supervision,
         redis::{RedisOptions, RedisStore, Spread},
         twin::StoreTwin,
     },
@@ -224,10 +224,16 @@ pub(super) fn request(id: &str) -> RequestKey {
     }
 }
 
-/// What a done request answers.
+/// What a request answers that was done by its first execution.
 pub(super) fn done(result: Option<&'static [u8]>) -> ClaimAnswer {
+    done_by(1, result)
+}
+
+/// What a request answers that was done by this execution.
+pub(super) fn done_by(attempt: u32, result: Option<&'static [u8]>) -> ClaimAnswer {
     ClaimAnswer::Done {
         result: result.map(Bytes::from_static),
         correlation: "chain-1".parse().expect("an id"),
+        attempt: Attempt::new(attempt),
     }
 }
