@@ -15,7 +15,7 @@ const CONNECT_BOUND: Duration = Duration::from_secs(5);
 const PING_EVERY: Duration = Duration::from_secs(10);
 
 /// Longest wait between two attempts to reconnect.
-const RECONNECT_DELAY_MAX: Duration = Duration::from_secs(4);
+const RECONNECT_DELAY_MAX: Duration = Duration::from_secs(2);
 
 /// Messages that may wait in a subscription. Deliveries are bounded by demand and replies by calls
 /// in flight; beyond this a message is dropped and [`super::Incident::SlowConsumer`] reported.
