@@ -42,7 +42,14 @@ impl Records {
 
     /// The result of a request from its commit until it is settled.
     pub(crate) async fn committed(&mut self, target: &str, id: &str) -> Option<String> {
-        self.field(target, id, "result").await
+        for partition in 0..PARTITIONS {
+            let key = format!("puruto:{{p{partition:02}}}:result:{target}:{id}");
+            let value: Option<String> = self.0.get(key).await.expect("a value");
+            if value.is_some() {
+                return value;
+            }
+        }
+        None
     }
 
     /// A field of a request's record, in whichever partition that is.
