@@ -29,6 +29,8 @@ mod outages;
 mod policies;
 mod presence;
 mod python;
+mod races;
+mod stalled;
 mod storm;
 mod takeover;
 mod telemetry;

@@ -120,6 +120,11 @@ impl Heard {
         message.expect("the subscription goes on")
     }
 
+    /// The next message, however long it takes.
+    pub(crate) async fn anything(&mut self) -> Message {
+        self.0.next().await.expect("the subscription goes on")
+    }
+
     /// The body of the next message.
     pub(crate) async fn result(&mut self) -> Value {
         json_of(&self.next().await.payload)
