@@ -10,7 +10,7 @@ use crate::{
     clock::Chance,
     config::{self, Config, NatsConfig},
     store::{
-        StoreFault,
+        Attempt, StoreFault,
         redis::{Partitions, RedisOptions, Spread},
     },
 };
@@ -68,6 +68,11 @@ fn topology(nats: &NatsConfig) -> TopologyOptions {
     }
 }
 
+fn max_attempts(config: &Config) -> Attempt {
+    let most = config.worker.max_attempts.get();
+    Attempt::new(u32::try_from(most).unwrap_or(u32::MAX))
+}
+
 /// The lease store as configured.
 pub(super) fn redis_options(config: &Config) -> Result<RedisOptions, StoreFault> {
     let redis = &config.redis;
@@ -94,5 +99,6 @@ pub(super) fn redis_options(config: &Config) -> Result<RedisOptions, StoreFault>
         connect_timeout: redis.connect_timeout,
         retention: redis.retention,
         session_ttl: redis.session_ttl,
+        max_attempts: max_attempts(config),
     })
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     broker::Broker,
     contract::{IpcKind, ResultError},
-    store::{Attempt, Claim, ClaimAnswer, Claimed as Grant, Claims, Nonce, StoreFault},
+    store::{Attempt, Claim, ClaimAnswer, Claimed as Grant, Claims, Exhausted, Nonce, StoreFault},
     telemetry::labels::ClaimOutcome,
 };
 
@@ -158,6 +158,14 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 }
                 Ok(Claiming::Ours(claimed))
             }
+            ClaimAnswer::Exhausted(exhausted) => {
+                metrics.claimed(ClaimOutcome::Exhausted);
+                let mut admitted = admitted;
+                admitted.plan = Plan::Refuse(poisoned(&exhausted));
+                let grant = &exhausted.claimed;
+                let claimed = self.granted(admitted, grant, session, nonce, cancel);
+                Ok(Claiming::Ours(claimed))
+            }
             ClaimAnswer::Held(_) => {
                 metrics.claimed(ClaimOutcome::Held);
                 let delay = held_delay(admitted.received.delivery.delivered);
@@ -264,6 +272,15 @@ fn conflict(asked: &Asked) -> ResultError {
         asked.key.request
     );
     ResultError::ipc(IpcKind::RequestIdConflict, message)
+}
+
+fn poisoned(exhausted: &Exhausted) -> ResultError {
+    let message = format!(
+        "its workers died {} times while they ran it, the last one {}: it is not run again",
+        exhausted.claimed.attempt, exhausted.last_worker
+    );
+    ResultError::ipc(IpcKind::Poisoned, message)
+        .with("attempts", exhausted.claimed.attempt.number())
 }
 
 #[cfg(test)]

@@ -13,13 +13,17 @@ mod types;
 use std::{future::Future, time::Duration};
 
 pub use self::types::{
-    AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch, Held, Nonce,
-    Record, RecordState, Registered, Renewal, RequestKey, SessionId, StoreFault,
+    AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch, Exhausted,
+    Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId, StoreFault,
 };
 use crate::contract::PurutoName;
 
 /// How long a session lives after it was opened or renewed.
 pub const SESSION_TTL: Duration = Duration::from_secs(15);
+
+/// How often a request is executed at most: one that took so many workers down with it would take
+/// the next one as well.
+pub const MAX_ATTEMPTS: Attempt = Attempt::new(5);
 
 /// How long a record is kept after its request's deadline, settled or not: as long as the results
 /// stream keeps the result.

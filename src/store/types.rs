@@ -173,6 +173,9 @@ pub struct Claim {
 pub enum ClaimAnswer {
     /// The request is ours.
     Claimed(Claimed),
+    /// The request is ours to answer, but not to run: as often as it may be executed its workers
+    /// died with it.
+    Exhausted(Exhausted),
     /// A live session owns it.
     Held(Held),
     /// It has its result.
@@ -207,6 +210,15 @@ pub struct Claimed {
     pub cancelled: bool,
     /// Whether the record was made by this claim.
     pub fresh: bool,
+}
+
+/// A claim that was granted on a request that must not run again. It counts as no attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exhausted {
+    /// The claim; its attempt is the last execution that there was.
+    pub claimed: Claimed,
+    /// The worker of that execution, or its session where the worker's name is not known.
+    pub last_worker: Box<str>,
 }
 
 /// A claim that another session has.

@@ -47,6 +47,8 @@ labels! {
     ClaimOutcome {
         /// The request is ours to run.
         Claimed => "claimed",
+        /// The request is ours to answer as poisoned: its workers died with it.
+        Exhausted => "exhausted",
         /// A live session owns it.
         Held => "held",
         /// It has its result.
@@ -130,6 +132,7 @@ impl From<&ClaimAnswer> for ClaimOutcome {
     fn from(answer: &ClaimAnswer) -> Self {
         match answer {
             ClaimAnswer::Claimed(_) => Self::Claimed,
+            ClaimAnswer::Exhausted(_) => Self::Exhausted,
             ClaimAnswer::Held(_) => Self::Held,
             ClaimAnswer::Done { .. } => Self::Done,
             ClaimAnswer::Conflict { .. } => Self::Conflict,

@@ -6,7 +6,7 @@ use puruto_fleet::{
     broker::twin::BrokerTwin,
     contract::{CorrelationId, RequestId},
     store::{
-        Records as _, RequestKey,
+        MAX_ATTEMPTS, Records as _, RequestKey,
         twin::{Fault, Op, StoreTwin},
     },
 };
@@ -36,6 +36,8 @@ pub struct Scenario {
     /// Whether it ends in the same way when the store forgets everything; a cancel flag does not
     /// come back.
     pub survives_an_emptied_store: bool,
+    /// How many workers die with it at the start.
+    deaths: usize,
     bodies: fn() -> Vec<Value>,
     cancel: Cancel,
 }
@@ -54,6 +56,7 @@ pub const SCENARIOS: &[Scenario] = &[
         code: None,
         aside: None,
         survives_an_emptied_store: true,
+        deaths: 0,
         bodies: || vec![body("pay", "pay_invoice")],
         cancel: Cancel::Never,
     },
@@ -63,6 +66,7 @@ pub const SCENARIOS: &[Scenario] = &[
         code: None,
         aside: None,
         survives_an_emptied_store: true,
+        deaths: 0,
         bodies: || vec![body("pay", "pay_invoice"), body("pay", "pay_invoice")],
         cancel: Cancel::Never,
     },
@@ -72,6 +76,7 @@ pub const SCENARIOS: &[Scenario] = &[
         code: None,
         aside: Some("request_id_conflict"),
         survives_an_emptied_store: false,
+        deaths: 0,
         bodies: || vec![body("pay", "pay_invoice"), body("pay more", "pay_invoice")],
         cancel: Cancel::Never,
     },
@@ -81,6 +86,7 @@ pub const SCENARIOS: &[Scenario] = &[
         code: Some("DENIED"),
         aside: None,
         survives_an_emptied_store: true,
+        deaths: 0,
         bodies: || vec![body("pay", "delete_ledger")],
         cancel: Cancel::Never,
     },
@@ -90,6 +96,7 @@ pub const SCENARIOS: &[Scenario] = &[
         code: Some("IPC_ERROR"),
         aside: None,
         survives_an_emptied_store: true,
+        deaths: 0,
         bodies: || vec![json!({"request_id": "r", "correlation_id": "c", "hop": -1})],
         cancel: Cancel::Never,
     },
@@ -99,6 +106,7 @@ pub const SCENARIOS: &[Scenario] = &[
         code: Some("TIMEOUT"),
         aside: None,
         survives_an_emptied_store: true,
+        deaths: 0,
         bodies: || vec![body("slow", "pay_invoice")],
         cancel: Cancel::Never,
     },
@@ -108,6 +116,7 @@ pub const SCENARIOS: &[Scenario] = &[
         code: Some("CANCELLED"),
         aside: None,
         survives_an_emptied_store: false,
+        deaths: 0,
         bodies: || vec![body("pay", "pay_invoice")],
         cancel: Cancel::Queued,
     },
@@ -117,10 +126,34 @@ pub const SCENARIOS: &[Scenario] = &[
         code: Some("CANCELLED"),
         aside: None,
         survives_an_emptied_store: false,
+        deaths: 0,
         bodies: || vec![body("slow", "pay_invoice")],
         cancel: Cancel::Running,
     },
+    Scenario {
+        name: "a request that took all its workers down",
+        executions: 0,
+        code: Some("IPC_ERROR"),
+        aside: None,
+        survives_an_emptied_store: false,
+        deaths: MAX_ATTEMPTS.number() as usize,
+        bodies: || vec![body("pay", "pay_invoice")],
+        cancel: Cancel::Never,
+    },
+    Scenario {
+        name: "a request that took all its workers down and was cancelled",
+        executions: 0,
+        code: Some("CANCELLED"),
+        aside: None,
+        survives_an_emptied_store: false,
+        deaths: MAX_ATTEMPTS.number() as usize,
+        bodies: || vec![body("pay", "pay_invoice")],
+        cancel: Cancel::Queued,
+    },
 ];
+
+/// The joint between a claim and the run: a worker that dies there has made an attempt.
+const CLAIMED: usize = 1;
 
 fn body(prompt: &str, action: &str) -> Value {
     json!({
@@ -173,6 +206,14 @@ impl Scenario {
     async fn begin(&self, world: &World) {
         for body in (self.bodies)() {
             world.publish(&body);
+        }
+        for _ in 0..self.deaths {
+            let mut worker = world.worker(Mischief::Die(CLAIMED)).await;
+            let (joints, walk) = worker.start(world.delivery().await);
+            tokio::select! {
+                _ = walk => panic!("{}: nothing to die of", self.name),
+                () = joints.stopped() => world.bury(&mut worker).await,
+            }
         }
         match self.cancel {
             Cancel::Never => {}

@@ -7,8 +7,8 @@ use redis::Value;
 
 use super::{
     super::{
-        AckToken, Attempt, CancelAnswer, ClaimAnswer, Claimed, CommitAnswer, Epoch, Held, Record,
-        RecordState, Registered, Renewal, RequestKey, SessionId,
+        AckToken, Attempt, CancelAnswer, ClaimAnswer, Claimed, CommitAnswer, Epoch, Exhausted,
+        Held, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
     },
     keys,
     options::Partitions,
@@ -28,6 +28,18 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
                 now: time(now)?,
                 cancelled: flag(cancelled)?,
                 fresh: flag(fresh)?,
+            }))
+        }
+        ("exhausted", [_, attempts, first, now, cancelled, last]) => {
+            Some(ClaimAnswer::Exhausted(Exhausted {
+                claimed: Claimed {
+                    attempt: Attempt::new(small(attempts)?),
+                    first_claimed: time(first)?,
+                    now: time(now)?,
+                    cancelled: flag(cancelled)?,
+                    fresh: false,
+                },
+                last_worker: text(last)?.into(),
             }))
         }
         ("held", [_, owner]) => {

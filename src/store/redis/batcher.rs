@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    super::{RequestKey, StoreFault},
+    super::{Attempt, RequestKey, StoreFault},
     call::Call,
     fault,
     keys::Keys,
@@ -33,6 +33,7 @@ pub(super) struct Engine {
     pub(super) link: Link,
     pub(super) keys: Keys,
     pub(super) retention: Duration,
+    pub(super) max_attempts: Attempt,
 }
 
 /// One request's part of a batched call.

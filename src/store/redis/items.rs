@@ -25,7 +25,7 @@ impl Batched for Claim {
     }
 
     fn write_common(call: &mut Call, engine: &Engine) {
-        call.millis(engine.retention);
+        call.millis(engine.retention).text(engine.max_attempts);
     }
 
     fn write(&self, call: &mut Call) {

@@ -70,11 +70,11 @@ impl RedisStore {
         let report = StoreReport::ask(&link).await?;
         let keys = Keys::new(&options);
         check_partitions(&link, &keys).await?;
-        let retention = options.retention;
         let engine = Arc::new(Engine {
             link,
             keys,
-            retention,
+            retention: options.retention,
+            max_attempts: options.max_attempts,
         });
         Ok(Self(Arc::new(Inner {
             claims: Batcher::start(Arc::clone(&engine)),

@@ -4,7 +4,7 @@ use std::{fmt, num::NonZeroU16, str::FromStr, time::Duration};
 
 use redis::{ConnectionInfo, IntoConnectionInfo as _};
 
-use super::super::{RETENTION, SESSION_TTL};
+use super::super::{Attempt, MAX_ATTEMPTS, RETENTION, SESSION_TTL};
 
 /// A Redis URL: `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path`.
 /// It prints as the address alone, so that no password reaches a log.
@@ -146,6 +146,8 @@ pub struct RedisOptions {
     pub retention: Duration,
     /// How long a session lives after it was opened or renewed.
     pub session_ttl: Duration,
+    /// How often a request is executed at most: a claim beyond that is answered as exhausted.
+    pub max_attempts: Attempt,
 }
 
 impl RedisOptions {
@@ -161,6 +163,7 @@ impl RedisOptions {
             connect_timeout: Duration::from_secs(1),
             retention: RETENTION,
             session_ttl: SESSION_TTL,
+            max_attempts: MAX_ATTEMPTS,
         }
     }
 }

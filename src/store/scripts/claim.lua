@@ -2,11 +2,14 @@
 --
 -- KEYS     PREFIX:{pNN}:req:<target>:<request_id>, the record of each request
 -- ARGV[1]  how long a record is kept after its request's deadline, ms
+-- ARGV[2]  how often a request is executed at most
 -- ARGV     then per key: session, nonce, fp, corr, ack subject, deadline (ms since 1970)
 -- answers  per key, in their order, one of
 --            now                      it is yours and its record is new: the first attempt, first
 --                                     claimed now, not flagged for cancel
 --            {'claimed', attempts, t0, now, cancelled, fresh}  it is yours; the last two 0 or 1
+--            {'exhausted', attempts, t0, now, cancelled, last}  it is yours, but executed so often
+--                                     that it must not run again; last names who had it then
 --            {'held', session}        a live session owns it
 --            {'done', corr, attempts, result}  the last nil once the record is a tombstone
 --            {'conflict', corr}       the same id came with another fp
@@ -14,7 +17,7 @@
 --
 -- Taken is what has no record, was given back, or whose owner's session is gone: attempts + 1, the
 -- new nonce, and the entry in the owner's held set moves. A record that is only flagged for cancel
--- takes the first fp that comes.
+-- takes the first fp that comes. What is exhausted is taken alike, but no attempt is counted.
 -- Idempotent: the nonce that owns the record is answered as before, and no attempt is counted.
 
 -- However far a deadline is: an expiry beyond it would overflow.
@@ -23,6 +26,7 @@ local KEPT_MAX_MS = 1e13
 local now = now_ms()
 local now_text = whole(now)
 local retention = tonumber(ARGV[1])
+local most = tonumber(ARGV[2])
 
 -- In whole seconds, because a batch then has but a few texts to make.
 local texts = {}
@@ -33,35 +37,45 @@ local function keep(key, deadline)
   call('EXPIREAT', key, texts[at])
 end
 
-local function answer(attempts, t0, cancel, again)
-  return {'claimed', tonumber(attempts), tonumber(t0), now, cancel and 1 or 0, again and 0 or 1}
+local function answer(attempts, t0, cancel, again, last)
+  local word, detail = 'claimed', again and 0 or 1
+  if last then word, detail = 'exhausted', last end
+  return {word, tonumber(attempts), tonumber(t0), now, cancel and 1 or 0, detail}
 end
 
 -- Claims what has a record already.
 local function claim_again(key, base, member, session, nonce, fp, corr, ack, deadline)
   local record = call('HMGET', key,
-    'state', 'owner', 'nonce', 'fp', 'corr', 'attempts', 't0', 'cancel', 'again')
+    'state', 'owner', 'nonce', 'fp', 'corr', 'attempts', 't0', 'cancel', 'again', 'worker', 'last')
   local state, owner, attempts, t0, cancel = record[1], record[2], record[6], record[7], record[8]
+  local last = record[11]
 
   if record[4] and record[4] ~= fp then return {'conflict', record[5]} end
   if state == 'done' then
     return {'done', record[5], tonumber(attempts), call('GET', result_of(base, member))}
   end
   if state == 'held' then
-    if record[3] == nonce then return answer(attempts, t0, cancel, record[9]) end
+    if record[3] == nonce then return answer(attempts, t0, cancel, record[9], last) end
     if lives(base, owner) then return {'held', owner} end
+    last = last or record[10] or owner
     call('HDEL', base .. 'held:' .. owner, member)
     call('SREM', base .. 'cancelled:' .. owner, member)
   end
 
-  attempts = whole((attempts or 0) + 1)
+  attempts = tonumber(attempts or 0)
+  if last and attempts >= most then
+    call('HSET', key, 'last', last)
+  else
+    call('HDEL', key, 'last')
+    attempts, last = attempts + 1, nil
+  end
   t0 = t0 or now_text
   call('HSET', key, 'state', 'held', 'owner', session, 'nonce', nonce, 'fp', fp, 'corr', corr,
-    'attempts', attempts, 't0', t0, 'again', '1')
+    'attempts', whole(attempts), 't0', t0, 'again', '1', 'worker', lives(base, session))
   keep(key, deadline)
   call('HSET', base .. 'held:' .. session, member, ack)
   if cancel then call('SADD', base .. 'cancelled:' .. session, member) end
-  return answer(attempts, t0, cancel, true)
+  return answer(attempts, t0, cancel, true, last)
 end
 
 local function claim(key, session, nonce, fp, corr, ack, deadline)
@@ -79,7 +93,7 @@ end
 
 local answers = {}
 for i = 1, #KEYS do
-  local at = 2 + (i - 1) * 6
+  local at = 3 + (i - 1) * 6
   answers[i] = claim(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4],
     ARGV[at + 5])
 end

@@ -30,10 +30,10 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- Whether a session lives, asked once a call.
+-- The worker of a session that lives, else false; asked once a call.
 local known = {}
 local function lives(base, session)
   local key = base .. 'session:' .. session
-  if known[key] == nil then known[key] = call('EXISTS', key) == 1 end
+  if known[key] == nil then known[key] = call('GET', key) end
   return known[key]
 end

@@ -14,7 +14,7 @@ local function settle(key)
   local base, member = parts(key)
   call('HDEL', base .. 'held:' .. record[2], member)
   call('DEL', result_of(base, member))
-  call('HDEL', key, 'owner', 'nonce', 'cancel', 'again')
+  call('HDEL', key, 'owner', 'nonce', 'cancel', 'again', 'worker', 'last')
 end
 
 local answers = {}

@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 use super::{
     super::{
-        AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, CommitAnswer, Epoch, Held, Nonce,
-        RETENTION, Record, Renewal, RequestKey, SessionId,
+        AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, CommitAnswer, Epoch, Held,
+        MAX_ATTEMPTS, Nonce, RETENTION, Record, Renewal, RequestKey, SessionId,
     },
     entry::{Entry, Origin, Owner, State},
     supervision::Roster,
@@ -24,7 +24,8 @@ pub(super) struct Data {
     session_ttl: Duration,
     /// How often the data set was emptied, which makes its epoch.
     emptied: u64,
-    pub(super) sessions: HashMap<SessionId, WallTime>,
+    pub(super) max_attempts: Attempt,
+    pub(super) sessions: HashMap<SessionId, Life>,
     pub(super) roster: Roster,
     pub(super) held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
     records: HashMap<RequestKey, Entry>,
@@ -34,11 +35,19 @@ pub(super) struct Data {
     pub(super) corrected: Vec<(RequestKey, Bytes)>,
 }
 
+/// A session that was opened and not ended.
+#[derive(Debug)]
+pub(super) struct Life {
+    worker: Box<str>,
+    expires: WallTime,
+}
+
 impl Data {
     pub(super) fn new(session_ttl: Duration) -> Self {
         Self {
             session_ttl,
             emptied: 0,
+            max_attempts: MAX_ATTEMPTS,
             sessions: HashMap::new(),
             roster: Roster::default(),
             held: HashMap::new(),
@@ -62,22 +71,27 @@ impl Data {
     pub(super) fn open(
         &mut self,
         session: &SessionId,
+        worker: &str,
         targets: &[PurutoName],
         now: WallTime,
     ) -> Epoch {
         self.targets.extend(targets.iter().cloned());
-        let expires = now.saturating_add(self.session_ttl);
-        self.sessions.insert(session.clone(), expires);
+        let life = Life {
+            worker: worker.into(),
+            expires: now.saturating_add(self.session_ttl),
+        };
+        self.sessions.insert(session.clone(), life);
         self.roster.register(session);
         Epoch::recorded(&format!("{:032x}", self.emptied))
     }
 
     pub(super) fn renew(&mut self, session: &SessionId, now: WallTime) -> Renewal {
-        if !self.alive(session, now) {
-            return Renewal::Fenced;
+        match self.sessions.get_mut(session) {
+            Some(life) if now < life.expires => {
+                life.expires = now.saturating_add(self.session_ttl);
+            }
+            Some(_) | None => return Renewal::Fenced,
         }
-        let expires = now.saturating_add(self.session_ttl);
-        self.sessions.insert(session.clone(), expires);
         let mut cancelled = self.held_by(session);
         cancelled.retain(|key| self.is_to_abort(key));
         Renewal::Renewed { cancelled }
@@ -110,9 +124,7 @@ impl Data {
                 correlation: entry.correlation().unwrap_or(&claim.correlation).clone(),
                 attempt: Attempt::new(entry.attempts),
             },
-            State::Held(owner) if owner.nonce == claim.nonce => {
-                ClaimAnswer::Claimed(entry.claimed(owner.fresh, now))
-            }
+            State::Held(owner) if owner.nonce == claim.nonce => entry.granted(owner.fresh, now),
             State::Held(owner) if self.alive(&owner.session, now) => {
                 let owner = owner.session.clone();
                 ClaimAnswer::Held(Held { owner })
@@ -129,28 +141,39 @@ impl Data {
         let kept = before
             .as_ref()
             .and_then(|it| Some(it.origin.as_ref()?.first_claimed));
+        let attempts = before.as_ref().map_or(0, |it| it.attempts);
+        let last_worker = before.as_ref().and_then(Entry::had_by);
+        let last_worker = last_worker.filter(|_| attempts >= self.max_attempts.number());
         let entry = Entry {
             state: State::Held(Owner {
                 session: claim.session.clone(),
                 nonce: claim.nonce,
                 fresh,
+                called: self.called(&claim.session, fresh),
             }),
             origin: Some(Origin {
                 fingerprint: claim.fingerprint,
                 correlation: claim.correlation.clone(),
                 first_claimed: kept.unwrap_or(now),
             }),
-            attempts: before.as_ref().map_or(0, |it| it.attempts) + 1,
+            attempts: attempts + u32::from(last_worker.is_none()),
             cancelled: before.is_some_and(|it| it.cancelled),
+            last_worker,
             expires: now.saturating_add(claim.deadline.left(now) + RETENTION),
         };
-        let claimed = entry.claimed(fresh, now);
-        self.granted
-            .push((claim.key.clone(), claim.nonce, claimed.attempt));
+        let granted = entry.granted(fresh, now);
+        let attempt = Attempt::new(entry.attempts);
+        self.granted.push((claim.key.clone(), claim.nonce, attempt));
         self.records.insert(claim.key.clone(), entry);
         let held = self.held.entry(claim.session.clone()).or_default();
         held.insert(claim.key.clone(), claim.ack.clone());
-        ClaimAnswer::Claimed(claimed)
+        granted
+    }
+
+    /// A first claim does not note its worker, so that the record of most requests stays small.
+    fn called(&self, session: &SessionId, fresh: bool) -> Box<str> {
+        let life = self.sessions.get(session).filter(|_| !fresh);
+        life.map_or_else(|| session.as_str().into(), |life| life.worker.clone())
     }
 
     pub(super) fn commit(
@@ -204,7 +227,9 @@ impl Data {
         };
         if entry.owner().is_some_and(|it| it.nonce == nonce) {
             entry.state = State::Released;
-            entry.attempts = entry.attempts.saturating_sub(1);
+            if entry.last_worker.is_none() {
+                entry.attempts = entry.attempts.saturating_sub(1);
+            }
             self.drop_held(key);
         }
     }
@@ -254,7 +279,7 @@ impl Data {
     pub(super) fn alive(&self, session: &SessionId, now: WallTime) -> bool {
         self.sessions
             .get(session)
-            .is_some_and(|expires| now < *expires)
+            .is_some_and(|life| now < life.expires)
     }
 
     fn is_to_abort(&self, key: &RequestKey) -> bool {

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::super::{Attempt, Claimed, FLAG_RETENTION, Nonce, Record, RecordState, SessionId};
+use super::super::{
+    Attempt, ClaimAnswer, Claimed, Exhausted, FLAG_RETENTION, Nonce, Record, RecordState, SessionId,
+};
 use crate::{
     clock::WallTime,
     contract::{CorrelationId, Fingerprint},
@@ -17,6 +19,8 @@ pub(super) struct Entry {
     pub(super) origin: Option<Origin>,
     pub(super) attempts: u32,
     pub(super) cancelled: bool,
+    /// Who had the last execution that may be; some once the request is exhausted.
+    pub(super) last_worker: Option<Box<str>>,
     pub(super) expires: WallTime,
 }
 
@@ -45,6 +49,8 @@ pub(super) struct Owner {
     pub(super) session: SessionId,
     pub(super) nonce: Nonce,
     pub(super) fresh: bool,
+    /// What people call the owner: the worker, but after a first claim the session.
+    pub(super) called: Box<str>,
 }
 
 impl Entry {
@@ -54,6 +60,7 @@ impl Entry {
             origin: None,
             attempts: 0,
             cancelled: true,
+            last_worker: None,
             expires: now.saturating_add(FLAG_RETENTION),
         }
     }
@@ -65,6 +72,12 @@ impl Entry {
         }
     }
 
+    /// Who had its last execution, where one is over that was not given back.
+    pub(super) fn had_by(&self) -> Option<Box<str>> {
+        let last = self.last_worker.clone();
+        last.or_else(|| self.owner().map(|it| it.called.clone()))
+    }
+
     pub(super) fn correlation(&self) -> Option<&CorrelationId> {
         self.origin.as_ref().map(|it| &it.correlation)
     }
@@ -74,7 +87,19 @@ impl Entry {
         origin.filter(|it| it.fingerprint != fingerprint)
     }
 
-    pub(super) fn claimed(&self, fresh: bool, now: WallTime) -> Claimed {
+    /// What the claim that holds the record is answered.
+    pub(super) fn granted(&self, fresh: bool, now: WallTime) -> ClaimAnswer {
+        let claimed = self.claimed(fresh, now);
+        match self.last_worker.clone() {
+            None => ClaimAnswer::Claimed(claimed),
+            Some(last_worker) => ClaimAnswer::Exhausted(Exhausted {
+                claimed,
+                last_worker,
+            }),
+        }
+    }
+
+    fn claimed(&self, fresh: bool, now: WallTime) -> Claimed {
         let first_claimed = self.origin.as_ref().map_or(now, |it| it.first_claimed);
         Claimed {
             attempt: Attempt::new(self.attempts),

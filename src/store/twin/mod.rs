@@ -47,6 +47,12 @@ impl StoreTwin {
         }
     }
 
+    /// From now on a request is executed `most` times at most, instead of
+    /// [`MAX_ATTEMPTS`](super::MAX_ATTEMPTS) times.
+    pub fn limit_attempts(&self, most: Attempt) {
+        self.shared().data.max_attempts = most;
+    }
+
     /// Makes the next `op` time out; called twice, the next two.
     pub fn fail_next(&self, op: Op, fault: Fault) {
         self.shared().faults.push((op, fault));

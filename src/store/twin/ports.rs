@@ -53,10 +53,11 @@ impl Sessions for StoreTwin {
     async fn open(
         &self,
         session: &SessionId,
-        _worker: &str,
+        worker: &str,
         targets: &[PurutoName],
     ) -> Result<Epoch, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.open(session, targets, clock.now());
+        let effect =
+            |data: &mut Data, clock: &Clock| data.open(session, worker, targets, clock.now());
         self.run(Op::Open, effect).await
     }
 

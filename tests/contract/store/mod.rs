@@ -3,6 +3,7 @@
 mod cancel;
 mod claims;
 mod commits;
+mod exhausted;
 mod redis_alone;
 mod same_story;
 mod sessions;
@@ -46,6 +47,12 @@ promises! {
         a_released_claim_counts_no_attempt,
         a_release_with_another_nonce_changes_nothing,
         records_are_read_in_the_order_asked;
+    exhausted:
+        a_request_that_took_all_its_workers_down_is_granted_as_exhausted_and_counts_no_attempt,
+        an_exhausted_claim_is_fenced_and_committed_like_any_other,
+        an_exhausted_request_stays_exhausted_when_its_undertaker_dies_or_gives_it_back,
+        what_was_given_back_does_not_exhaust_a_request,
+        an_exhausted_request_that_is_cancelled_says_so;
     commits:
         any_bytes_are_stored_as_they_are,
         a_repeated_commit_changes_nothing,

@@ -8,8 +8,8 @@ use puruto_fleet::{
     contract::{Deadline, Fingerprint},
     dev::{server::Server, tool::Tool},
     store::{
-        AckToken, Attempt, Claim, ClaimAnswer, Claimed, Claims, CommitAnswer, Nonce, Record,
-        Records, RequestKey, SessionId, Sessions, Supervision,
+        AckToken, Attempt, Claim, ClaimAnswer, Claimed, Claims, CommitAnswer, Exhausted, Nonce,
+        Record, Records, RequestKey, SessionId, Sessions, Supervision,
         redis::{RedisOptions, RedisStore, Spread},
         twin::StoreTwin,
     },
@@ -27,6 +27,16 @@ pub(super) trait World {
     fn expire(&self, session: &SessionId) -> impl Future<Output = ()>;
     /// Loses all data.
     fn empty(&self) -> impl Future<Output = ()>;
+
+    /// A worker dies with a request that must have been granted.
+    fn die_with(&self, key: &RequestKey) -> impl Future<Output = Worker<Self::Store>> {
+        async {
+            let worker = self.worker().await;
+            worker.take(key).await;
+            self.expire(&worker.session).await;
+            worker
+        }
+    }
 
     /// A worker with an open session.
     fn worker(&self) -> impl Future<Output = Worker<Self::Store>> {
@@ -200,6 +210,14 @@ impl<S: Claims + Sessions + Records> Worker<S> {
         let result = Bytes::from_static(result);
         let answer = self.store.commit(key, nonce, result, false).await;
         answer.expect("an answer")
+    }
+
+    /// Claims a request that must be exhausted.
+    pub(super) async fn exhaust(&self, key: &RequestKey) -> (Nonce, Exhausted) {
+        match self.ask(key).await {
+            (nonce, ClaimAnswer::Exhausted(exhausted)) => (nonce, exhausted),
+            (_, other) => panic!("not exhausted: {other:?}"),
+        }
     }
 
     /// Claims and commits.
