@@ -47,5 +47,8 @@ pub mod config;
 /// Local servers for a laptop and for the tests.
 pub mod dev;
 
+/// A fleet under load and faults, and the proof that nothing was lost.
+pub mod chaos;
+
 /// The terminal: one file a verb.
 pub mod cli;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Pipeline, patience::Patience, publish::Published, receive::Turned};
+use super::{Pipeline, patience::Patience, publish::Published, receive::Turned, trail};
 use crate::{
     broker::{AckFault, Broker, Delivery},
     store::{Claims, Nonce, RequestKey},
@@ -71,6 +71,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             .served
             .metrics
             .settled(SettlementKind::Ack);
+        trail::acked(&published.asked);
         Settled::Acked {
             tidy: published.settles.then_some(published.asked.key),
         }

@@ -11,6 +11,7 @@ use super::{
     patience::Patience,
     publish::{Committed, Found},
     receive::{Received, Turned},
+    trail,
 };
 use crate::{
     broker::Broker,
@@ -214,19 +215,21 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             .now()
             .since(admitted.received.delivery.stored_at);
         admitted.received.served.metrics.queued(waited);
+        let hold = Hold {
+            nonce,
+            attempt: grant.attempt,
+            cancelled: grant.cancelled,
+            session,
+            cancel,
+            claimed_before: grant.now.since(grant.first_claimed),
+            granted: Instant::now(),
+        };
+        trail::claimed(&admitted.asked, &hold, grant.now);
         Box::new(Claimed {
             received: admitted.received,
             asked: admitted.asked,
             plan: admitted.plan,
-            hold: Hold {
-                nonce,
-                attempt: grant.attempt,
-                cancelled: grant.cancelled,
-                session,
-                cancel,
-                claimed_before: grant.now.since(grant.first_claimed),
-                granted: Instant::now(),
-            },
+            hold,
         })
     }
 

@@ -10,6 +10,7 @@ use super::{
     publish::{Committed, Found},
     receive::Turned,
     run::{Ran, cancelled_error},
+    trail,
 };
 use crate::{
     broker::{Broker, StoredResult},
@@ -24,6 +25,7 @@ const ENVELOPE_BYTES_MAX: usize = 8 * 1024;
 impl<B: Broker, C: Claims> Pipeline<B, C> {
     pub(super) async fn commit(&self, mut ran: Ran) -> Result<Committed, Turned> {
         let mut body = self.result_of(&ran);
+        trail::committing(&ran.asked, &ran.hold);
         let mut patience = Patience::new(&self.ports.chance, None);
         loop {
             let key = &ran.asked.key;
@@ -36,10 +38,12 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 Ok(CommitAnswer::Committed) => {
                     metrics.committed(CommitOutcome::Committed);
                     metrics.finished(finished(&ran.outcome));
+                    trail::committed(&ran.asked, &ran.hold, &body);
                     return Ok(Committed::fresh(ran, body));
                 }
                 Ok(CommitAnswer::Lost) => {
                     metrics.committed(CommitOutcome::Lost);
+                    trail::refused(&ran.asked, &ran.hold);
                     let (target, attempt) = (&key.target, ran.hold.attempt.number());
                     tracing::warn!(%target, attempt, "lease_lost: the result is dropped");
                     return Err(ran.received.lapse());
@@ -95,6 +99,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         stored: StoredResult,
     ) -> Result<Committed, Turned> {
         let body = stored.body;
+        trail::committing(&claimed.asked, &claimed.hold);
         let mut patience = Patience::new(&self.ports.chance, None);
         loop {
             let key = &claimed.asked.key;
@@ -105,6 +110,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 .await
             {
                 Ok(CommitAnswer::Committed | CommitAnswer::Cancelled) => {
+                    trail::committed(&claimed.asked, &claimed.hold, &body);
                     let correlation = claimed.asked.correlation.clone();
                     let (received, asked) = (claimed.received, claimed.asked);
                     let found = Found {

@@ -17,6 +17,7 @@ mod ports;
 mod session;
 mod slots;
 mod trace;
+mod trail;
 
 use std::sync::Arc;
 

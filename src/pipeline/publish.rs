@@ -10,6 +10,7 @@ use super::{
     patience::Patience,
     receive::{Received, Turned},
     run::Ran,
+    trail,
 };
 use crate::{
     broker::{Broker, BrokerFault, Headers, Publishing, ResultMessage, StoredResult},
@@ -133,6 +134,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 }
             }
         }
+        trail::published(&asked);
         let settles = matches!(answer, Answer::Fresh { .. } | Answer::Found(_));
         Ok(Published {
             received,
@@ -217,6 +219,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         asked: &Asked,
         message: ResultMessage,
     ) -> Result<(), BrokerFault> {
+        trail::publishing(asked, &message.body);
         match self.ports.broker.publish_result(&message).await? {
             Publishing::Stored => {
                 received.served.metrics.published(PublishOutcome::Stored);

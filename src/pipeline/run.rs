@@ -12,6 +12,7 @@ use super::{
     admit::{Asked, Plan, timed_out},
     claim::{Claimed, Hold},
     receive::{Received, Turned},
+    trail,
 };
 use crate::{
     contract::{ErrorCode, InvocationRequest, IpcKind, Outcome, ResultError},
@@ -88,6 +89,7 @@ impl<B, C> Pipeline<B, C> {
         let metrics = &received.served.metrics;
         let _held = metrics.hold();
         metrics.execution_started();
+        trail::started(asked, hold);
         let started = Instant::now();
         let work = AssertUnwindSafe(received.served.handler.handle(context)).catch_unwind();
         let ended = tokio::select! {

@@ -30,9 +30,10 @@ const LAYERS: &[(&str, &str)] = &[
     ("client", "clock contract policy store broker telemetry"),
     ("config", "contract telemetry"),
     ("dev", "clock config"),
+    ("chaos", "clock contract store broker dev"),
     (
         "cli",
-        "clock contract policy store broker runtime handler puruto telemetry worker client config dev",
+        "clock contract policy store broker runtime handler puruto telemetry worker client config dev chaos",
     ),
     // The binary.
     ("main", "clock config telemetry dev cli"),

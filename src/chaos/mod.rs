@@ -1,0 +1,13 @@
+//! Chaos: a fleet of its own under load and faults, and the proof that nothing was lost.
+//!
+//! Owns the harness from end to end: a seed becomes a schedule of faults, real servers and real
+//! workers run behind proxies that can be cut, everything that happens becomes a history, and a
+//! pure checker holds that history against the invariants. Never: a part in a user's fleet; it
+//! touches only processes that it started, under guard, in a folder of its own.
+
+/// Holds a history against the invariants.
+pub mod checker;
+/// What happened, a line an event.
+pub mod history;
+/// Which faults strike when: a function of the seed.
+pub mod schedule;

@@ -1,0 +1,383 @@
+//! Which faults strike when: a pure function of the seed.
+//!
+//! Faults leave the end of a run alone, so that what must happen "once faults stop" can be seen.
+//! No server is struck by two faults at once, and no worker either; everything else overlaps as
+//! it comes.
+
+use std::{num::NonZeroU16, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Chance;
+
+/// Between two faults, on average, of a fleet whose sessions live for [`ORDINARY_TTL`].
+const GAP: Duration = Duration::from_secs(4);
+/// The time to live for which the times here are written; shorter ones shorten them.
+const ORDINARY_TTL: Duration = Duration::from_secs(15);
+/// A pause past the session is longer than it by up to this share of it.
+const PAST_TTL_SHARE: f64 = 0.6;
+
+/// A place among the workers; whoever is started there after a kill has the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Place(pub u16);
+
+/// One of the two servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The broker.
+    Nats,
+    /// The lease store.
+    Redis,
+}
+
+/// What becomes of a worker's connections to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// They are reset, and new ones as well.
+    Cut,
+    /// They stay, and what is sent vanishes, both ways.
+    HalfOpen,
+    /// They stay, and what the worker sends vanishes; it still hears.
+    Mute,
+    /// Every piece of what is sent comes late.
+    Slow,
+}
+
+/// A message that no client library would send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hostile {
+    /// A header with a carriage return in its value.
+    LoneReturn,
+    /// A header that is no UTF-8.
+    NoUtf8,
+    /// A header line without a colon.
+    NoColon,
+    /// A body that is no JSON.
+    Garbage,
+}
+
+/// What is done to the fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum Fault {
+    /// SIGKILL; another worker is started in its place when the fault ends.
+    KillWorker {
+        /// Who.
+        place: Place,
+    },
+    /// SIGKILL of whichever worker supervises the others at that moment.
+    KillSupervisor,
+    /// SIGSTOP, and SIGCONT when it ends.
+    PauseWorker {
+        /// Who.
+        place: Place,
+        /// Whether its session ends meanwhile.
+        past_session: bool,
+    },
+    /// A worker cannot reach a server as it should.
+    Partition {
+        /// Who.
+        place: Place,
+        /// From one server, or from both.
+        from: Option<Side>,
+        /// How.
+        trouble: Trouble,
+    },
+    /// SIGKILL of a server; it is started again on its data.
+    KillServer {
+        /// Which.
+        server: Side,
+    },
+    /// SIGSTOP of a server, and SIGCONT.
+    PauseServer {
+        /// Which.
+        server: Side,
+    },
+    /// FLUSHALL.
+    EmptyRedis,
+    /// A message that breaks whoever reads it.
+    Hostile {
+        /// Which.
+        message: Hostile,
+    },
+}
+
+impl Fault {
+    /// A name for counting.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::KillWorker { .. } => "worker killed",
+            Self::KillSupervisor => "supervisor killed",
+            Self::PauseWorker {
+                past_session: false,
+                ..
+            } => "worker paused",
+            Self::PauseWorker { .. } => "worker paused past its session",
+            Self::Partition { trouble, .. } => match trouble {
+                Trouble::Cut => "worker cut off",
+                Trouble::HalfOpen => "worker half open",
+                Trouble::Mute => "worker mute",
+                Trouble::Slow => "worker slow",
+            },
+            Self::KillServer { server } => match server {
+                Side::Nats => "nats killed",
+                Side::Redis => "redis killed",
+            },
+            Self::PauseServer { server } => match server {
+                Side::Nats => "nats paused",
+                Side::Redis => "redis paused",
+            },
+            Self::EmptyRedis => "redis emptied",
+            Self::Hostile { .. } => "hostile message",
+        }
+    }
+
+    /// What it must have for itself.
+    fn subject(&self) -> Subject {
+        match self {
+            Self::KillWorker { place }
+            | Self::PauseWorker { place, .. }
+            | Self::Partition { place, .. } => Subject::Worker(*place),
+            // Any of them may be the supervisor.
+            Self::KillSupervisor => Subject::AnyWorker,
+            Self::KillServer { server } | Self::PauseServer { server } => Subject::Server(*server),
+            Self::EmptyRedis => Subject::Server(Side::Redis),
+            Self::Hostile { .. } => Subject::Server(Side::Nats),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Worker(Place),
+    AnyWorker,
+    Server(Side),
+}
+
+impl Subject {
+    fn meets(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::AnyWorker, Self::Worker(_) | Self::AnyWorker)
+            | (Self::Worker(_), Self::AnyWorker) => true,
+            _ => self == other,
+        }
+    }
+}
+
+/// A fault with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// When it begins, from the start of the run.
+    pub at: Duration,
+    /// How long it lasts; zero for what happens in a moment.
+    pub lasts: Duration,
+    /// What it is.
+    pub fault: Fault,
+}
+
+impl Planned {
+    fn until(&self) -> Duration {
+        self.at + self.lasts
+    }
+}
+
+/// What a schedule is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// What it is drawn from.
+    pub seed: u64,
+    /// From the first fault to the end of the last.
+    pub duration: Duration,
+    /// How many workers there are.
+    pub workers: NonZeroU16,
+    /// How long their sessions live.
+    pub session_ttl: Duration,
+}
+
+/// The faults of a run, in the order of their beginnings.
+#[must_use]
+pub fn schedule(terms: &Terms) -> Vec<Planned> {
+    let mut draw = Draw {
+        chance: Chance::seeded(terms.seed),
+        terms: *terms,
+        pace: terms.session_ttl.div_duration_f64(ORDINARY_TTL).min(1.0),
+    };
+    let (mut planned, mut at) = (Vec::<Planned>::new(), Duration::ZERO);
+    loop {
+        at += draw.between(GAP.mul_f64(0.25), GAP.mul_f64(1.75));
+        let fault = draw.fault();
+        let next = Planned {
+            at,
+            lasts: draw.lasts(&fault),
+            fault,
+        };
+        if at >= terms.duration {
+            return planned;
+        }
+        // Room to come back before the next: who is killed again while it starts shows little.
+        let meets = |it: &Planned| {
+            it.until() + draw.scaled(Duration::from_secs(2)) > at
+                && it.fault.subject().meets(fault.subject())
+        };
+        if next.until() <= terms.duration && !planned.iter().any(meets) {
+            planned.push(next);
+        }
+    }
+}
+
+struct Draw {
+    chance: Chance,
+    terms: Terms,
+    /// How much shorter everything is than in a fleet with ordinary times.
+    pace: f64,
+}
+
+impl Draw {
+    fn scaled(&self, time: Duration) -> Duration {
+        time.mul_f64(self.pace)
+    }
+
+    /// A time between two, scaled to the fleet's pace.
+    fn between(&self, least: Duration, most: Duration) -> Duration {
+        let more = (most - least).mul_f64(self.chance.fraction());
+        // Whole milliseconds, as the history has them.
+        let millis = self.scaled(least + more).as_millis();
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    }
+
+    fn one_of<T: Copy>(&self, all: &[(u32, T)], otherwise: T) -> T {
+        let sum: u32 = all.iter().map(|(weight, _)| weight).sum();
+        let mut left = self.chance.fraction() * f64::from(sum);
+        for (weight, it) in all {
+            left -= f64::from(*weight);
+            if left < 0.0 {
+                return *it;
+            }
+        }
+        otherwise
+    }
+
+    fn place(&self) -> Place {
+        let drawn = self.chance.bits128() % u128::from(self.terms.workers.get());
+        Place(u16::try_from(drawn).unwrap_or_default())
+    }
+
+    fn fault(&mut self) -> Fault {
+        let (place, server) = (self.place(), self.side());
+        let pause = |past_session| Fault::PauseWorker {
+            place,
+            past_session,
+        };
+        let all = [
+            (24, Fault::KillWorker { place }),
+            (8, Fault::KillSupervisor),
+            (8, pause(false)),
+            (10, pause(true)),
+            (18, self.partition(place)),
+            (8, Fault::KillServer { server }),
+            (4, Fault::PauseServer { server }),
+            (5, Fault::EmptyRedis),
+            (15, self.hostile()),
+        ];
+        self.one_of(&all, Fault::KillWorker { place })
+    }
+
+    fn side(&self) -> Side {
+        self.one_of(&[(1, Side::Nats), (1, Side::Redis)], Side::Nats)
+    }
+
+    fn partition(&self, place: Place) -> Fault {
+        let (nats, redis) = (Some(Side::Nats), Some(Side::Redis));
+        let troubles = [
+            (3, Trouble::Cut),
+            (3, Trouble::HalfOpen),
+            (2, Trouble::Mute),
+            (2, Trouble::Slow),
+        ];
+        Fault::Partition {
+            place,
+            from: self.one_of(&[(2, nats), (2, redis), (1, None)], None),
+            trouble: self.one_of(&troubles, Trouble::Cut),
+        }
+    }
+
+    fn hostile(&self) -> Fault {
+        let messages = [
+            (1, Hostile::LoneReturn),
+            (1, Hostile::NoUtf8),
+            (1, Hostile::NoColon),
+            (1, Hostile::Garbage),
+        ];
+        let message = self.one_of(&messages, Hostile::Garbage);
+        Fault::Hostile { message }
+    }
+
+    fn lasts(&self, fault: &Fault) -> Duration {
+        let seconds = Duration::from_secs;
+        let ttl = self.terms.session_ttl;
+        match fault {
+            Fault::KillWorker { .. } | Fault::KillSupervisor => {
+                self.between(seconds(1), seconds(6))
+            }
+            Fault::PauseWorker {
+                past_session: false,
+                ..
+            } => self.between(Duration::from_millis(200), seconds(8)),
+            Fault::PauseWorker { .. } => {
+                ttl.mul_f64(1.0 + PAST_TTL_SHARE * (0.05 + self.chance.fraction()))
+            }
+            Fault::Partition { .. } => self.between(seconds(2), seconds(25)),
+            Fault::KillServer { .. } => self.between(Duration::from_millis(500), seconds(8)),
+            Fault::PauseServer { .. } => self.between(Duration::from_millis(500), seconds(10)),
+            Fault::EmptyRedis | Fault::Hostile { .. } => Duration::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn of_seed(seed: u64) -> Vec<Planned> {
+        schedule(&Terms {
+            seed,
+            duration: Duration::from_secs(1_800),
+            workers: NonZeroU16::new(4).expect("not 0"),
+            session_ttl: ORDINARY_TTL,
+        })
+    }
+
+    #[test]
+    fn a_seed_fixes_the_schedule_and_another_one_gives_another() {
+        assert_eq!(of_seed(7), of_seed(7));
+        assert_ne!(of_seed(7), of_seed(8));
+    }
+
+    #[test]
+    fn half_an_hour_holds_every_kind_and_ends_with_all_of_them_over() {
+        let planned = of_seed(7);
+        let kinds: BTreeSet<_> = planned.iter().map(|it| it.fault.kind()).collect();
+        assert_eq!(kinds.len(), 14, "{kinds:?}");
+        assert!(planned.len() > 150, "{}", planned.len());
+        assert!(planned.iter().all(|it| it.until().as_secs() <= 1_800));
+    }
+
+    #[test]
+    fn nobody_is_struck_while_struck() {
+        let planned = of_seed(9);
+        for (at, one) in planned.iter().enumerate() {
+            for other in &planned[at + 1..] {
+                let apart = one.until() <= other.at;
+                let meets = one.fault.subject().meets(other.fault.subject());
+                assert!(apart || !meets, "{one:?} and {other:?}");
+            }
+        }
+    }
+}
