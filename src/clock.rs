@@ -8,7 +8,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -72,26 +72,37 @@ impl fmt::Display for WallTime {
     }
 }
 
+/// Differences smaller than this are left alone: no clock of a fleet is better than that.
+const FOLLOWS_BEYOND: Duration = Duration::from_millis(100);
+
 /// Reads the time of day; a test's clock stands still until it is moved.
-#[derive(Clone, Debug, Default)]
-pub struct Clock(Option<Arc<AtomicU64>>);
+#[derive(Clone, Debug)]
+pub struct Clock(Hands);
+
+#[derive(Clone, Debug)]
+enum Hands {
+    /// The system's, this many milliseconds later.
+    System(Arc<AtomicI64>),
+    /// Milliseconds since the Unix epoch.
+    Manual(Arc<AtomicU64>),
+}
 
 impl Clock {
     /// The system's clock.
     #[must_use]
-    pub const fn system() -> Self {
-        Self(None)
+    pub fn system() -> Self {
+        Self(Hands::System(Arc::default()))
     }
 
     /// A clock that shows `at` until [`Clock::advance`] moves it.
     #[must_use]
     pub fn manual(at: WallTime) -> Self {
-        Self(Some(Arc::new(AtomicU64::new(at.0))))
+        Self(Hands::Manual(Arc::new(AtomicU64::new(at.0))))
     }
 
     /// Moves a manual clock; the system's clock moves by itself.
     pub fn advance(&self, by: Duration) {
-        if let Some(shown) = &self.0 {
+        if let Hands::Manual(shown) = &self.0 {
             let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
             shown.fetch_add(millis, Ordering::SeqCst);
         }
@@ -101,8 +112,55 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> WallTime {
         match &self.0 {
-            Some(shown) => WallTime(shown.load(Ordering::SeqCst)),
-            None => system_now(),
+            Hands::Manual(shown) => WallTime(shown.load(Ordering::SeqCst)),
+            Hands::System(later) => {
+                let later = later.load(Ordering::Relaxed);
+                WallTime(system_now().saturating_add_signed(later))
+            }
+        }
+    }
+
+    /// Shows another machine's time from now on, which it told in answer to a question that `took`
+    /// this long; by how much that moved the clock, if it did. So deadlines hold wherever a request
+    /// is, and a wrong or stepped clock of this machine shortens none.
+    ///
+    /// The other machine read its clock at some moment of those that it took: half of that is the
+    /// best guess and the largest error (Cristian's algorithm).
+    pub fn follow(&self, told: WallTime, took: Duration) -> Option<Moved> {
+        let there = told.saturating_add(took / 2);
+        let here = self.now();
+        let moved = match there >= here {
+            true => Moved::Forward(there.since(here)),
+            false => Moved::Back(here.since(there)),
+        };
+        if moved.by() <= FOLLOWS_BEYOND + took / 2 {
+            return None;
+        }
+        match &self.0 {
+            Hands::Manual(shown) => shown.store(there.0, Ordering::SeqCst),
+            Hands::System(later) => {
+                later.store(signed_difference(there.0, system_now()), Ordering::Relaxed);
+            }
+        }
+        Some(moved)
+    }
+}
+
+/// How a clock was moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// It was slow by this much.
+    Forward(Duration),
+    /// It was fast by this much.
+    Back(Duration),
+}
+
+impl Moved {
+    /// How far.
+    #[must_use]
+    pub const fn by(self) -> Duration {
+        match self {
+            Self::Forward(by) | Self::Back(by) => by,
         }
     }
 }
@@ -111,12 +169,17 @@ impl Clock {
     clippy::disallowed_methods,
     reason = "the one place that reads the time of day"
 )]
-fn system_now() -> WallTime {
+fn system_now() -> u64 {
     // A machine whose clock stands before 1970 gets 1970: every deadline then lies ahead.
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    WallTime(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn signed_difference(there: u64, here: u64) -> i64 {
+    let apart = i64::try_from(there.abs_diff(here)).unwrap_or(i64::MAX);
+    if there >= here { apart } else { -apart }
 }
 
 /// The one source of chance: nonces, ids, jitter.
@@ -193,6 +256,48 @@ mod tests {
         let clock = Clock::manual(WallTime::from_unix_millis(1_000));
         clock.advance(Duration::from_secs(2));
         assert_eq!(clock.now(), WallTime::from_unix_millis(3_000));
+    }
+
+    #[test]
+    fn a_clock_follows_another_in_both_directions_and_counts_the_way_of_the_answer() {
+        let here = WallTime::from_unix_millis(1_000_000);
+        let took = Duration::from_millis(20);
+        for (told, moved) in [
+            (1_600_000, Moved::Forward(Duration::from_millis(600_010))),
+            (400_000, Moved::Back(Duration::from_millis(599_990))),
+        ] {
+            let clock = Clock::manual(here);
+            let told = WallTime::from_unix_millis(told);
+            assert_eq!(clock.follow(told, took), Some(moved));
+            assert_eq!(clock.now(), told.saturating_add(took / 2));
+            assert_eq!(clock.follow(told, took), None);
+        }
+    }
+
+    #[test]
+    fn a_clock_does_not_follow_what_may_be_the_way_of_the_answer() {
+        let clock = Clock::manual(WallTime::from_unix_millis(1_000_000));
+        let told = WallTime::from_unix_millis(1_000_050);
+        assert_eq!(clock.follow(told, Duration::from_secs(1)), None);
+        assert_eq!(clock.now(), WallTime::from_unix_millis(1_000_000));
+    }
+
+    #[test]
+    fn the_systems_clock_runs_on_from_the_time_that_it_follows_and_all_its_copies_do() {
+        let clock = Clock::system();
+        let copy = clock.clone();
+        let told = clock.now().saturating_add(Duration::from_secs(600));
+        assert!(clock.follow(told, Duration::ZERO).is_some());
+        let apart = copy.now().since(told);
+        assert!(
+            copy.now() >= told && apart < Duration::from_secs(60),
+            "{apart:?}"
+        );
+        let back = Clock::system().now();
+        assert!(matches!(
+            copy.follow(back, Duration::ZERO),
+            Some(Moved::Back(_))
+        ));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub use self::types::{
     AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch, Exhausted,
     Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId, StoreFault,
 };
-use crate::contract::PurutoName;
+use crate::{clock::WallTime, contract::PurutoName};
 
 /// How long a session lives after it was opened or renewed.
 pub const SESSION_TTL: Duration = Duration::from_secs(15);
@@ -105,6 +105,12 @@ pub trait Sessions: Send + Sync + 'static {
         &self,
         session: &SessionId,
     ) -> impl Future<Output = Result<Renewal, StoreFault>> + Send;
+
+    /// The store's time of day, which is the fleet's.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn time(&self) -> impl Future<Output = Result<WallTime, StoreFault>> + Send;
 
     /// Ends it; its claims are free at once.
     ///

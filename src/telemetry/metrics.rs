@@ -42,6 +42,7 @@ struct Families {
     runtime: Arc<RuntimeMetrics>,
     renewals: CounterBy<RenewalOutcome>,
     fenced: IntCounter,
+    clock_moved: IntCounter,
     reconnects: IntCounter,
     store_faults: IntCounterVec,
     broker_faults: IntCounterVec,
@@ -80,6 +81,7 @@ impl Metrics {
             runtime: Arc::new(RuntimeMetrics::register(&to)),
             renewals: by(&to, &names::SESSION_RENEWALS),
             fenced: alone(&to, &names::FENCED),
+            clock_moved: alone(&to, &names::CLOCK_MOVED),
             reconnects: alone(&to, &names::BROKER_RECONNECTS),
             store_faults: to.counter(&names::STORE_FAULTS),
             broker_faults: to.counter(&names::BROKER_FAULTS),
@@ -115,6 +117,11 @@ impl Metrics {
     /// This process fenced itself.
     pub fn fenced(&self) {
         self.0.fenced.inc();
+    }
+
+    /// This process's clock was off and followed the store's.
+    pub fn clock_moved(&self) {
+        self.0.clock_moved.inc();
     }
 
     /// A connection to the broker was made anew.

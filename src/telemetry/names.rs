@@ -90,6 +90,7 @@ metrics! {
     RUN_SECONDS: Histogram "puruto_run_seconds" ["target"] "Time that a handler ran";
     SESSION_RENEWALS: Counter "puruto_session_renewals_total" ["outcome"] "Renewals of the session, by their outcome";
     FENCED: Counter "puruto_fenced_total" [] "Times that this process fenced itself";
+    CLOCK_MOVED: Counter "puruto_clock_moved_total" [] "Times that this process's clock was off and followed the store's";
     BROKER_RECONNECTS: Counter "puruto_broker_reconnects_total" [] "Connections to the broker made anew";
     STORE_FAULTS: Counter "puruto_store_faults_total" ["kind"] "Calls to the store that failed";
     BROKER_FAULTS: Counter "puruto_broker_faults_total" ["kind"] "Calls to the broker that failed";

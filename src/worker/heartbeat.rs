@@ -12,7 +12,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Chance,
+    clock::{Chance, Clock, Moved},
     contract::PurutoName,
     pipeline::Session,
     store::{Epoch, Renewal, RequestKey, SessionId, Sessions, StoreFault},
@@ -51,6 +51,8 @@ pub struct Heartbeat {
     pub targets: Vec<PurutoName>,
     /// Its times.
     pub times: HeartbeatTimes,
+    /// Follows the store's, so that a wrong clock of this machine moves no deadline.
+    pub clock: Clock,
     /// Names of sessions, and jitter.
     pub chance: Chance,
     /// Gets each session as it is opened, with the epoch of the store's data set.
@@ -129,6 +131,7 @@ impl Heartbeat {
             let sent = Instant::now();
             match store.open(&id, &self.worker, &self.targets).await {
                 Ok(epoch) => {
+                    self.follow(store).await;
                     let session = Arc::new(Session::new(id, sent, self.times.good_for()));
                     // Whoever listened is gone only when the worker ends, and then `stop` is next.
                     drop(self.opened.send((Arc::clone(&session), epoch)));
@@ -157,6 +160,7 @@ impl Heartbeat {
             next = match answer {
                 Ok(Renewal::Renewed { cancelled }) => {
                     session.renewed(sent);
+                    self.follow(store).await;
                     for key in cancelled {
                         drop(self.cancelled.send(key));
                     }
@@ -168,6 +172,23 @@ impl Heartbeat {
                     self.times.again()
                 }
             };
+        }
+    }
+
+    /// Without an answer the clock goes on as it went.
+    async fn follow<S: Sessions>(&self, store: &S) {
+        let asked = Instant::now();
+        let Ok(Ok(told)) = timeout(self.times.again(), store.time()).await else {
+            return;
+        };
+        let Some(moved) = self.clock.follow(told, asked.elapsed()) else {
+            return;
+        };
+        self.metrics.clock_moved();
+        let by = humantime::format_duration(moved.by());
+        match moved {
+            Moved::Forward(_) => tracing::warn!(%by, "this clock was slow: it follows redis now"),
+            Moved::Back(_) => tracing::warn!(%by, "this clock was fast: it follows redis now"),
         }
     }
 

@@ -11,6 +11,7 @@ const TTL: Duration = Duration::from_secs(16);
 struct Beating {
     store: StoreTwin,
     clock: Clock,
+    own_clock: Clock,
     opened: mpsc::UnboundedReceiver<(Arc<Session>, Epoch)>,
     stop: CancellationToken,
     beat: tokio::task::JoinHandle<()>,
@@ -18,6 +19,8 @@ struct Beating {
 
 fn start() -> Beating {
     let clock = Clock::manual(WallTime::from_unix_millis(1_000_000));
+    // Ten minutes fast.
+    let own_clock = Clock::manual(WallTime::from_unix_millis(1_600_000));
     let store = StoreTwin::new(clock.clone());
     let (opened, opened_rx) = mpsc::unbounded_channel();
     let stop = CancellationToken::new();
@@ -29,6 +32,7 @@ fn start() -> Beating {
             every: TTL / 4,
             margin: TTL / 5,
         },
+        clock: own_clock.clone(),
         chance: Chance::seeded(1),
         opened,
         cancelled: mpsc::unbounded_channel().0,
@@ -43,6 +47,7 @@ fn start() -> Beating {
     Beating {
         store,
         clock,
+        own_clock,
         opened: opened_rx,
         stop,
         beat,
@@ -110,4 +115,19 @@ async fn a_session_that_the_store_lost_is_fenced_and_followed_by_a_new_one() {
     assert!(first.fenced.is_cancelled());
     let second = beating.opened().await;
     assert!(second.is_live() && second.id != first.id);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_workers_clock_that_is_wrong_or_stepped_follows_the_stores() {
+    let mut beating = start();
+    let session = beating.opened().await;
+    assert_eq!(beating.own_clock.now(), beating.clock.now());
+
+    beating.own_clock.advance(Duration::from_secs(600));
+    beating.pass(TTL / 3).await;
+
+    let apart = beating.clock.now().since(beating.own_clock.now());
+    assert!(apart < Duration::from_secs(6), "{apart:?}");
+    assert!(beating.own_clock.now() <= beating.clock.now());
+    assert!(session.is_live());
 }

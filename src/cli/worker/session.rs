@@ -51,6 +51,7 @@ impl Beat {
                 every: shared.config.redis.session_renew,
                 margin: shared.config.redis.session_margin,
             },
+            clock: shared.clock.clone(),
             chance: shared.chance.clone(),
             opened,
             cancelled,

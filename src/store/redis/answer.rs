@@ -204,6 +204,15 @@ pub(super) fn whole(value: &Value) -> Option<u64> {
     }
 }
 
+/// What `TIME` answers: seconds and microseconds.
+pub(super) fn time_of_day(value: &Value) -> Option<WallTime> {
+    let [seconds, micros] = array(value)? else {
+        return None;
+    };
+    let millis = whole(seconds)?.checked_mul(1_000)? + whole(micros)? / 1_000;
+    Some(WallTime::from_unix_millis(millis))
+}
+
 fn small(value: &Value) -> Option<u32> {
     u32::try_from(whole(value)?).ok()
 }

@@ -16,7 +16,7 @@ use super::{
     other_partitions,
     scripts::{self, Script},
 };
-use crate::contract::PurutoName;
+use crate::{clock::WallTime, contract::PurutoName};
 
 impl Claims for RedisStore {
     async fn claim(&self, claim: Claim) -> Result<ClaimAnswer, StoreFault> {
@@ -88,6 +88,12 @@ impl Sessions for RedisStore {
             }
         }
         Ok(Renewal::Renewed { cancelled: all })
+    }
+
+    async fn time(&self) -> Result<WallTime, StoreFault> {
+        let command = redis::cmd("TIME");
+        let value = self.0.engine.link.command("time", &command).await?;
+        answer::time_of_day(&value).ok_or_else(|| fault::nonsense("time", &value))
     }
 
     async fn close(&self, session: &SessionId) -> Result<(), StoreFault> {

@@ -24,6 +24,8 @@ pub enum Op {
     Open,
     /// [`crate::store::Sessions::renew`].
     Renew,
+    /// [`crate::store::Sessions::time`].
+    Time,
     /// [`crate::store::Sessions::close`].
     Close,
     /// [`crate::store::Supervision::lead`].
@@ -59,6 +61,7 @@ impl Op {
             Self::Correct => "correct",
             Self::Open => "session_open",
             Self::Renew => "session_renew",
+            Self::Time => "time",
             Self::Close => "session_close",
             Self::Lead => "lead",
             Self::AnswersPings => "session_answers",

@@ -12,7 +12,10 @@ use super::{
     Op, StoreTwin,
     data::Data,
 };
-use crate::{clock::Clock, contract::PurutoName};
+use crate::{
+    clock::{Clock, WallTime},
+    contract::PurutoName,
+};
 
 impl Claims for StoreTwin {
     async fn claim(&self, claim: Claim) -> Result<ClaimAnswer, StoreFault> {
@@ -64,6 +67,11 @@ impl Sessions for StoreTwin {
     async fn renew(&self, session: &SessionId) -> Result<Renewal, StoreFault> {
         let effect = |data: &mut Data, clock: &Clock| data.renew(session, clock.now());
         self.run(Op::Renew, effect).await
+    }
+
+    async fn time(&self) -> Result<WallTime, StoreFault> {
+        let effect = |_: &mut Data, clock: &Clock| clock.now();
+        self.run(Op::Time, effect).await
     }
 
     async fn close(&self, session: &SessionId) -> Result<(), StoreFault> {

@@ -69,7 +69,8 @@ promises! {
         a_session_that_is_gone_is_fenced_and_stays_gone,
         a_closed_session_frees_its_claims_at_once,
         an_emptied_store_voids_all_claims_and_changes_its_epoch,
-        every_target_ever_served_is_known;
+        every_target_ever_served_is_known,
+        the_time_of_day_is_told;
     supervision:
         one_leads_until_its_lease_ends,
         the_roster_tells_who_lives_and_who_answers,

@@ -2,3 +2,4 @@
 
 mod data;
 mod failures;
+mod heartbeat;

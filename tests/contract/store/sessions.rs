@@ -1,8 +1,11 @@
 //! The life of a session, on which all its claims hang.
 
-use puruto_fleet::store::{
-    Attempt, ClaimAnswer, Claims as _, CommitAnswer, RecordState, Records as _, Renewal,
-    Sessions as _,
+use puruto_fleet::{
+    clock::Clock,
+    store::{
+        Attempt, ClaimAnswer, Claims as _, CommitAnswer, RecordState, Records as _, Renewal,
+        Sessions as _,
+    },
 };
 
 use super::world::{World, request};
@@ -71,4 +74,12 @@ pub(super) async fn every_target_ever_served_is_known(world: &impl World) {
     let mut targets = worker.store.targets().await.expect("an answer");
     targets.sort();
     assert_eq!(targets, names);
+}
+
+pub(super) async fn the_time_of_day_is_told(world: &impl World) {
+    let before = Clock::system().now();
+    let told = world.store().time().await.expect("a time");
+    let after = Clock::system().now();
+    // On one machine there is one clock.
+    assert!(before <= told && told <= after, "{before} {told} {after}");
 }
