@@ -147,6 +147,25 @@ pub trait Supervision: Send + Sync + 'static {
     /// The store did not answer in time or refused.
     fn roster(&self) -> impl Future<Output = Result<Vec<Registered>, StoreFault>> + Send;
 
+    /// The targets that each of these sessions serves, in their order; none for one that is
+    /// forgotten. A session serves the same for its whole life.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn serving(
+        &self,
+        sessions: &[SessionId],
+    ) -> impl Future<Output = Result<Vec<Vec<PurutoName>>, StoreFault>> + Send;
+
+    /// Whether any worker of this data set ever served each of these targets, in their order.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn ever_served(
+        &self,
+        targets: &[PurutoName],
+    ) -> impl Future<Output = Result<Vec<bool>, StoreFault>> + Send;
+
     /// Ends a session for good and tells some of what it still holds, after striking out what was
     /// `given_back` to the broker. The same is told again until it is struck out or claimed by
     /// others; when nothing is left the session is forgotten.

@@ -13,7 +13,10 @@ use super::{
     keys,
     options::Partitions,
 };
-use crate::{clock::WallTime, contract::CorrelationId};
+use crate::{
+    clock::WallTime,
+    contract::{CorrelationId, PurutoName},
+};
 
 pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
     if matches!(value, Value::Int(_)) {
@@ -113,6 +116,17 @@ fn registered_session(value: &Value) -> Option<Registered> {
         lives: flag(lives)?,
         answers_pings: flag(answers_pings)?,
     })
+}
+
+/// The targets of one session, joined by commas; none where it is not known.
+pub(super) fn serving(value: &Value) -> Option<Vec<PurutoName>> {
+    match value {
+        Value::Nil => Some(Vec::new()),
+        value => {
+            let names = text(value)?.split(',').filter(|name| !name.is_empty());
+            names.map(|name| name.parse().ok()).collect()
+        }
+    }
 }
 
 /// Pairs of member and ack subject, in a row.

@@ -156,12 +156,14 @@ impl RedisStore {
 
     /// Strikes a session that holds nothing off the roster.
     pub(super) async fn forget(&self, session: &SessionId) -> Result<(), StoreFault> {
-        let mut command = redis::cmd("HDEL");
-        let engine = &self.0.engine;
-        command
-            .arg(engine.keys.home("sessions"))
-            .arg(session.as_str());
-        engine.link.command("forget", &command).await.map(drop)
+        // Its name goes last: while it is there the session is found and forgotten again.
+        for hash in ["serving", "sessions"] {
+            let mut command = redis::cmd("HDEL");
+            let engine = &self.0.engine;
+            command.arg(engine.keys.home(hash)).arg(session.as_str());
+            engine.link.command("forget", &command).await?;
+        }
+        Ok(())
     }
 
     /// Calls `script` on the keys of a session, in as many calls as it takes.
@@ -195,8 +197,8 @@ impl RedisStore {
     ) -> Result<Epoch, StoreFault> {
         let inner = &*self.0;
         let keys = &inner.engine.keys;
-        let mut call = Call::new(&scripts::SESSION_REGISTER, 4, 0);
-        for name in ["epoch", PARTITIONS, "sessions", "targets"] {
+        let mut call = Call::new(&scripts::SESSION_REGISTER, 5, 0);
+        for name in ["epoch", PARTITIONS, "sessions", "targets", "serving"] {
             call.text(keys.home(name));
         }
         call.text(format_args!("{:032x}", inner.chance.bits128()))

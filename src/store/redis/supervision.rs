@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
+use redis::Value;
+
 use super::{
     super::{AckToken, Registered, RequestKey, SessionId, StoreFault, Supervision},
     RedisStore, answer,
     call::Call,
+    fault,
     ports::read,
     scripts::{self, Script},
 };
+use crate::contract::PurutoName;
 
 /// About how much one eviction tells of what a session holds in each partition: the server does
 /// nothing else meanwhile.
@@ -33,6 +37,17 @@ impl Supervision for RedisStore {
         let call = self.at(&scripts::SESSION_ROSTER, &sessions);
         let value = self.0.engine.link.call(&call).await?;
         read(&scripts::SESSION_ROSTER, &value, answer::roster)
+    }
+
+    async fn serving(&self, sessions: &[SessionId]) -> Result<Vec<Vec<PurutoName>>, StoreFault> {
+        let names = sessions.iter().map(SessionId::as_str);
+        self.about("HMGET", "serving", names, answer::serving).await
+    }
+
+    async fn ever_served(&self, targets: &[PurutoName]) -> Result<Vec<bool>, StoreFault> {
+        let names = targets.iter().map(PurutoName::as_str);
+        self.about("SMISMEMBER", "targets", names, answer::flag)
+            .await
     }
 
     async fn evict(
@@ -60,6 +75,28 @@ impl Supervision for RedisStore {
 }
 
 impl RedisStore {
+    /// Looks `names` up under a key that describes the whole data set; the answers, in their order.
+    async fn about<'n, T>(
+        &self,
+        command: &'static str,
+        key: &str,
+        names: impl ExactSizeIterator<Item = &'n str> + Send,
+        reader: fn(&Value) -> Option<T>,
+    ) -> Result<Vec<T>, StoreFault> {
+        if names.len() == 0 {
+            return Ok(Vec::new());
+        }
+        let engine = &self.0.engine;
+        let mut asked = redis::cmd(command);
+        asked.arg(engine.keys.home(key));
+        for name in names {
+            asked.arg(name);
+        }
+        let value = engine.link.command(command, &asked).await?;
+        let answers = answer::array(&value).and_then(|them| them.iter().map(reader).collect());
+        answers.ok_or_else(|| fault::nonsense(command, &value))
+    }
+
     /// A call of `script` on one key.
     fn at(&self, script: &'static Script, key: &str) -> Call {
         let mut call = Call::new(script, 1, 0);

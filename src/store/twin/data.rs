@@ -81,7 +81,7 @@ impl Data {
             expires: now.saturating_add(self.session_ttl),
         };
         self.sessions.insert(session.clone(), life);
-        self.roster.register(session);
+        self.roster.register(session, targets);
         Epoch::recorded(&format!("{:032x}", self.emptied))
     }
 

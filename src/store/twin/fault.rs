@@ -34,6 +34,10 @@ pub enum Op {
     AnswersPings,
     /// [`crate::store::Supervision::roster`].
     Roster,
+    /// [`crate::store::Supervision::serving`].
+    Serving,
+    /// [`crate::store::Supervision::ever_served`].
+    EverServed,
     /// [`crate::store::Supervision::evict`].
     Evict,
     /// [`crate::store::Records::targets`].
@@ -66,6 +70,8 @@ impl Op {
             Self::Lead => "lead",
             Self::AnswersPings => "session_answers",
             Self::Roster => "session_roster",
+            Self::Serving => "serving",
+            Self::EverServed => "ever_served",
             Self::Evict => "session_evict",
             Self::Targets => "targets",
             Self::Read => "read",

@@ -96,6 +96,19 @@ impl Supervision for StoreTwin {
         self.run(Op::Roster, effect).await
     }
 
+    async fn serving(&self, sessions: &[SessionId]) -> Result<Vec<Vec<PurutoName>>, StoreFault> {
+        let effect = |data: &mut Data, _: &Clock| data.serving(sessions);
+        self.run(Op::Serving, effect).await
+    }
+
+    async fn ever_served(&self, targets: &[PurutoName]) -> Result<Vec<bool>, StoreFault> {
+        let effect = |data: &mut Data, _: &Clock| {
+            let known = targets.iter().map(|it| data.targets.contains(it));
+            known.collect()
+        };
+        self.run(Op::EverServed, effect).await
+    }
+
     async fn evict(
         &self,
         session: &SessionId,

@@ -1,12 +1,15 @@
 //! What the supervisor's scripts do, as part of the reference model.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use super::{
     super::{AckToken, Registered, RequestKey, SessionId},
     data::Data,
 };
-use crate::clock::WallTime;
+use crate::{clock::WallTime, contract::PurutoName};
 
 /// How much one eviction tells of what a session holds.
 const TOLD_MAX: usize = 64;
@@ -14,14 +17,14 @@ const TOLD_MAX: usize = 64;
 /// Who was opened and not yet forgotten, and who leads.
 #[derive(Debug, Default)]
 pub(super) struct Roster {
-    registered: HashSet<SessionId>,
+    registered: HashMap<SessionId, Vec<PurutoName>>,
     answering: HashSet<SessionId>,
     leader: Option<(SessionId, WallTime)>,
 }
 
 impl Roster {
-    pub(super) fn register(&mut self, session: &SessionId) {
-        self.registered.insert(session.clone());
+    pub(super) fn register(&mut self, session: &SessionId, targets: &[PurutoName]) {
+        self.registered.insert(session.clone(), targets.to_vec());
     }
 }
 
@@ -42,13 +45,19 @@ impl Data {
     }
 
     pub(super) fn roster(&self, now: WallTime) -> Vec<Registered> {
-        let registered = self.roster.registered.iter();
+        let registered = self.roster.registered.keys();
         let roster = registered.map(|session| Registered {
             session: session.clone(),
             lives: self.alive(session, now),
             answers_pings: self.roster.answering.contains(session),
         });
         roster.collect()
+    }
+
+    pub(super) fn serving(&self, sessions: &[SessionId]) -> Vec<Vec<PurutoName>> {
+        let registered = &self.roster.registered;
+        let serving = sessions.iter().map(|it| registered.get(it).cloned());
+        serving.map(Option::unwrap_or_default).collect()
     }
 
     pub(super) fn evict(

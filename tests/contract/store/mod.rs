@@ -74,6 +74,8 @@ promises! {
     supervision:
         one_leads_until_its_lease_ends,
         the_roster_tells_who_lives_and_who_answers,
+        each_session_says_what_it_serves_until_it_is_forgotten,
+        a_target_was_served_or_never_was,
         an_evicted_session_is_fenced_and_gives_back_all_that_it_held,
         an_eviction_is_finished_by_whoever_comes_next,
         what_was_committed_before_the_death_stays;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use puruto_fleet::store::{
-    Attempt, ClaimAnswer, Claims as _, Registered, Renewal, Sessions as _, Supervision,
+use puruto_fleet::{
+    contract::PurutoName,
+    store::{Attempt, ClaimAnswer, Claims as _, Registered, Renewal, Sessions as _, Supervision},
 };
 use tokio::time::timeout;
 
@@ -72,6 +73,36 @@ pub(super) async fn the_roster_tells_who_lives_and_who_answers(world: &impl Worl
     assert_eq!(listed(world, &other).await, Some((false, false)));
     one.store.close(&one.session).await.expect("closed");
     assert_eq!(listed(world, &one).await, None);
+}
+
+pub(super) async fn each_session_says_what_it_serves_until_it_is_forgotten(world: &impl World) {
+    let (one, other) = (world.worker().await, world.worker().await);
+    let names = |names: &[&str]| -> Vec<PurutoName> {
+        let names = names.iter().map(|it| it.parse().expect("a name"));
+        names.collect()
+    };
+    let (echo, both) = (names(&["echo"]), names(&["echo", "puruto-financial"]));
+    let opened = other.store.open(&other.session, "host-2", &both).await;
+    opened.expect("an epoch");
+    let sessions = [other.session.clone(), one.session.clone()];
+    let serving = async || world.store().serving(&sessions).await.expect("an answer");
+    assert_eq!(serving().await, [both.clone(), echo.clone()]);
+    assert_eq!(world.store().serving(&[]).await, Ok(Vec::new()));
+
+    world.expire(&other.session).await;
+    assert_eq!(serving().await, [both, echo]);
+    bury(world.store(), &other).await;
+    one.store.close(&one.session).await.expect("closed");
+    assert_eq!(serving().await, [vec![], vec![]]);
+}
+
+pub(super) async fn a_target_was_served_or_never_was(world: &impl World) {
+    let gone = world.worker().await;
+    gone.store.close(&gone.session).await.expect("closed");
+    let names = ["never", "echo"].map(|it| it.parse().expect("a name"));
+    let known = world.store().ever_served(&names).await;
+    assert_eq!(known, Ok(vec![false, true]));
+    assert_eq!(world.store().ever_served(&[]).await, Ok(Vec::new()));
 }
 
 pub(super) async fn an_evicted_session_is_fenced_and_gives_back_all_that_it_held(
