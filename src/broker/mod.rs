@@ -3,12 +3,15 @@
 //! Never: policy. A port moves bytes, reports faults, and waits no longer than its bound.
 
 mod ack_subject;
+mod dead_letter;
 mod drift;
+mod header_block;
 /// How NATS tools find services, as data.
 pub mod micro;
 mod names;
 /// The real broker: JetStream.
 pub mod nats;
+mod stored;
 /// Streams and consumers as data.
 pub mod topology;
 /// The twin of the simulation and the contract suite.
@@ -19,8 +22,11 @@ mod version;
 use std::{future::Future, sync::Arc, time::Duration};
 
 pub use self::{
+    dead_letter::{BuriedLetter, DeadLetter, DeadReason, Missing, NoDeadLetter},
     drift::Drift,
+    header_block::HeaderFault,
     names::{ConsumerName, StreamName},
+    stored::{StoredMessage, SubjectCount, UnreadableHeaders},
     types::{
         AckFault, BrokerFault, Delivery, Headers, Pong, PublishAck, Publishing, ResultMessage,
         StoredResult,
@@ -67,7 +73,8 @@ pub trait Broker: Send + Sync + 'static {
     /// Sends the result to an inbox as well; best effort.
     fn reply(&self, inbox: &str, message: &ResultMessage) -> impl Future<Output = ()> + Send;
 
-    /// Removes a delivery for good and waits until the broker has confirmed it.
+    /// Removes a delivery for good and waits until the broker has confirmed it. A delivery that was
+    /// made of a [`StoredMessage`] is removed by its sequence.
     ///
     /// # Errors
     /// The broker did not confirm; the message may come again.
@@ -98,6 +105,53 @@ pub trait Presence: Send + Sync + 'static {
 
     /// For how long the connection that pings has been up without a break; zero while it is down.
     fn stable_for(&self) -> Duration;
+}
+
+/// What lies in the stream of requests, looked at without a consumer: also what no consumer serves,
+/// and what no client library can read.
+pub trait Stored: Send + Sync + 'static {
+    /// Every subject that has messages, and how many.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    fn subjects(&self) -> impl Future<Output = Result<Vec<SubjectCount>, BrokerFault>> + Send;
+
+    /// The first message from sequence `from` on that lies under `filter`, a subject that may have
+    /// wildcards. A subject that is no UTF-8 is found by wildcards only.
+    ///
+    /// # Errors
+    /// The broker did not answer in time; `filter` is no subject.
+    fn next(
+        &self,
+        from: u64,
+        filter: &str,
+    ) -> impl Future<Output = Result<Option<StoredMessage>, BrokerFault>> + Send;
+
+    /// The message with this sequence, if it is still there.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    fn read(
+        &self,
+        sequence: u64,
+    ) -> impl Future<Output = Result<Option<StoredMessage>, BrokerFault>> + Send;
+
+    /// Removes a message for good, whoever was given it, and waits until the broker has confirmed
+    /// it; `false` when it was not there any more.
+    ///
+    /// # Errors
+    /// The broker did not confirm; it may be removed all the same.
+    fn remove(&self, sequence: u64) -> impl Future<Output = Result<bool, BrokerFault>> + Send;
+}
+
+/// Where messages that nobody will answer any more are kept.
+pub trait DeadLetters: Send + Sync + 'static {
+    /// Keeps a letter and waits until the broker has confirmed it. However often a message is
+    /// buried, it has one letter: the first.
+    ///
+    /// # Errors
+    /// Whether it is kept is unknown unless the fault says so; burying again does no harm.
+    fn bury(&self, letter: &DeadLetter) -> impl Future<Output = Result<(), BrokerFault>> + Send;
 }
 
 /// One lane of one target. Standing demand is asked of the broker; deliveries come as they are
@@ -174,5 +228,29 @@ impl<P: Presence> Presence for Arc<P> {
 
     fn stable_for(&self) -> Duration {
         (**self).stable_for()
+    }
+}
+
+impl<S: Stored> Stored for Arc<S> {
+    async fn subjects(&self) -> Result<Vec<SubjectCount>, BrokerFault> {
+        (**self).subjects().await
+    }
+
+    async fn next(&self, from: u64, filter: &str) -> Result<Option<StoredMessage>, BrokerFault> {
+        (**self).next(from, filter).await
+    }
+
+    async fn read(&self, sequence: u64) -> Result<Option<StoredMessage>, BrokerFault> {
+        (**self).read(sequence).await
+    }
+
+    async fn remove(&self, sequence: u64) -> Result<bool, BrokerFault> {
+        (**self).remove(sequence).await
+    }
+}
+
+impl<D: DeadLetters> DeadLetters for Arc<D> {
+    async fn bury(&self, letter: &DeadLetter) -> Result<(), BrokerFault> {
+        (**self).bury(letter).await
     }
 }

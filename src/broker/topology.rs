@@ -22,6 +22,10 @@ const DEAD_LETTERS_MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Within it a repeated message id stores nothing. A convenience: nothing rests on it.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 
+/// Within it a message has one dead letter, however often it is buried: longer than a removal that
+/// fails is tried again.
+const DEAD_LETTERS_DUPLICATE_WINDOW: Duration = Duration::from_secs(24 * 3600);
+
 /// Ends the redeliveries of a message that no client can read; attempts are counted elsewhere.
 const MAX_DELIVER: u64 = 1_000;
 
@@ -189,11 +193,11 @@ fn results(subjects: &Subjects, options: &TopologyOptions) -> Value {
 fn dead_letters(subjects: &Subjects) -> Value {
     json!({
         "description": "requests that could not be answered, as they came",
-        "subjects": [format!("{}.dlq.>", subjects.prefix())],
+        "subjects": [subjects.dead_letters_all()],
         "retention": "limits",
         "discard": "old",
         "max_age": nanos(DEAD_LETTERS_MAX_AGE),
-        "duplicate_window": nanos(DUPLICATE_WINDOW),
+        "duplicate_window": nanos(DEAD_LETTERS_DUPLICATE_WINDOW),
     })
 }
 

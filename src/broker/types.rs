@@ -136,6 +136,9 @@ pub enum AckFault {
         /// What was to be acked.
         token: AckToken,
     },
+    /// A message that was to be removed by its sequence may or may not be there still.
+    #[error(transparent)]
+    NotRemoved(#[from] BrokerFault),
     /// No confirmation within the bound: the ack may or may not have counted.
     #[error("no confirmation of the ack within {}", humantime::format_duration(*after))]
     TimedOut {

@@ -166,6 +166,19 @@ impl Subjects {
         format!("{}.result.>", self.prefix)
     }
 
+    /// Where dead letters of `target` are kept; without one those that name no target.
+    #[must_use]
+    pub fn dead_letters(&self, target: Option<&PurutoName>) -> String {
+        let target = target.map_or("unknown", PurutoName::as_str);
+        format!("{}.dlq.{target}", self.prefix)
+    }
+
+    /// All dead letters.
+    #[must_use]
+    pub fn dead_letters_all(&self) -> String {
+        format!("{}.dlq.>", self.prefix)
+    }
+
     /// Where `target` is asked by whoever waits for the result as the reply.
     #[must_use]
     pub fn rpc(&self, target: &PurutoName) -> String {

@@ -62,8 +62,11 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                     tracing::warn!(?token, "the consumer is gone; the message will come again");
                     return Settled::Unconfirmed;
                 }
-                Err(AckFault::TimedOut { .. }) if patience.wait().await => {}
-                Err(AckFault::TimedOut { .. }) => return Settled::Unconfirmed,
+                Err(AckFault::TimedOut { .. } | AckFault::NotRemoved(_))
+                    if patience.wait().await => {}
+                Err(AckFault::TimedOut { .. } | AckFault::NotRemoved(_)) => {
+                    return Settled::Unconfirmed;
+                }
             }
         }
         published

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use async_nats::Message;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{super::BrokerFault, link::Link, unanswered::Unanswered};
@@ -14,6 +13,7 @@ pub(super) const CALL_BOUND: Duration = Duration::from_secs(5);
 /// JetStream's error codes that are told apart.
 pub(super) mod code {
     pub(in super::super) const CONSUMER_NOT_FOUND: u64 = 10_014;
+    pub(in super::super) const NO_MESSAGE_FOUND: u64 = 10_037;
     pub(in super::super) const NOT_ENABLED_FOR_ACCOUNT: u64 = 10_039;
     pub(in super::super) const STREAM_NOT_FOUND: u64 = 10_059;
     pub(in super::super) const WRONG_LAST_SEQUENCE: u64 = 10_071;
@@ -80,22 +80,33 @@ pub(super) async fn call(
     call: &str,
     body: &Value,
 ) -> Result<Map<String, Value>, ApiFault> {
+    call_for(link, call, body).await
+}
+
+/// Calls `$JS.API.<call>` with `body`; the answer.
+pub(super) async fn call_for<T: DeserializeOwned>(
+    link: &Link,
+    call: &str,
+    body: &Value,
+) -> Result<T, ApiFault> {
     let body = match body {
         Value::Null => String::new(),
         body => body.to_string(),
     };
     let subject = format!("$JS.API.{call}");
     let answer = link.request(&subject, None, body.into(), CALL_BOUND).await;
-    read(&answer.map_err(ApiFault::Unanswered)?)
+    read(&answer.map_err(ApiFault::Unanswered)?.payload)
 }
 
-fn read(answer: &Message) -> Result<Map<String, Value>, ApiFault> {
-    let fields: Map<String, Value> =
-        serde_json::from_slice(&answer.payload).map_err(|_| ApiFault::Nonsense)?;
-    match fields.get("error") {
-        None => Ok(fields),
-        Some(error) => Err(ApiError::deserialize(error)
-            .map(ApiFault::Refused)
-            .unwrap_or(ApiFault::Nonsense)),
+#[derive(Deserialize)]
+struct Verdict {
+    error: Option<ApiError>,
+}
+
+fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, ApiFault> {
+    let Verdict { error } = serde_json::from_slice(answer).map_err(|_| ApiFault::Nonsense)?;
+    match error {
+        None => serde_json::from_slice(answer).map_err(|_| ApiFault::Nonsense),
+        Some(error) => Err(ApiFault::Refused(error)),
     }
 }

@@ -10,6 +10,7 @@ mod backlog;
 mod calls;
 mod cancels;
 mod client;
+mod dead_letters;
 mod epoch;
 mod incident;
 mod link;
@@ -20,6 +21,7 @@ mod pull;
 mod reconcile;
 mod results;
 mod service;
+mod stored;
 mod subscription;
 mod unanswered;
 mod waiting;
@@ -41,9 +43,11 @@ pub use self::{
     service::Announced,
 };
 use super::{
-    AckFault, Broker, BrokerFault, Pong, Presence, Publishing, ResultMessage, StoredResult,
+    AckFault, Broker, BrokerFault, DeadLetter, DeadLetters, Pong, Presence, Publishing,
+    ResultMessage, Stored, StoredMessage, StoredResult, SubjectCount,
     micro::Service,
     names::StreamName,
+    stored::sequence_of,
     topology::{self, TopologyOptions},
 };
 use crate::{
@@ -57,6 +61,7 @@ use crate::{
 pub struct NatsBroker {
     subjects: Subjects,
     topology: TopologyOptions,
+    requests: StreamName,
     results: StreamName,
     links: LaneLinks,
     cancels: Cancels,
@@ -84,6 +89,7 @@ impl NatsBroker {
         Ok(Self {
             subjects: options.subjects.clone(),
             topology: options.topology.clone(),
+            requests: StreamName::invoke(&options.subjects),
             results: StreamName::results(&options.subjects),
             cancels,
             links: LaneLinks {
@@ -154,7 +160,10 @@ impl Broker for NatsBroker {
     }
 
     async fn ack(&self, token: &AckToken) -> Result<(), AckFault> {
-        acks::ack(&self.links.settle, token).await
+        match sequence_of(token) {
+            Some(sequence) => Ok(self.remove(sequence).await.map(drop)?),
+            None => acks::ack(&self.links.settle, token).await,
+        }
     }
 
     async fn nak(&self, token: &AckToken, delay: Duration) {
@@ -185,5 +194,30 @@ impl Presence for NatsBroker {
 
     fn stable_for(&self) -> Duration {
         self.links.control.stable_for()
+    }
+}
+
+impl Stored for NatsBroker {
+    async fn subjects(&self) -> Result<Vec<SubjectCount>, BrokerFault> {
+        let all = self.subjects.invoke_all();
+        stored::subjects(&self.links.control, &self.requests, &all).await
+    }
+
+    async fn next(&self, from: u64, filter: &str) -> Result<Option<StoredMessage>, BrokerFault> {
+        stored::next(&self.links.control, &self.requests, from, filter).await
+    }
+
+    async fn read(&self, sequence: u64) -> Result<Option<StoredMessage>, BrokerFault> {
+        stored::read(&self.links.control, &self.requests, sequence).await
+    }
+
+    async fn remove(&self, sequence: u64) -> Result<bool, BrokerFault> {
+        stored::remove(&self.links.control, &self.requests, sequence).await
+    }
+}
+
+impl DeadLetters for NatsBroker {
+    async fn bury(&self, letter: &DeadLetter) -> Result<(), BrokerFault> {
+        dead_letters::bury(&self.links.settle, &self.subjects, letter).await
     }
 }

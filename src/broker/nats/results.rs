@@ -148,11 +148,12 @@ pub(super) fn check_subject(subject: &str, operation: &'static str) -> Result<()
     Err(invalid(subject, operation))
 }
 
-fn check_pattern(pattern: &str) -> Result<(), BrokerFault> {
+/// A subject that may have wildcards, short and clean enough to be put into a call.
+pub(super) fn check_pattern(pattern: &str) -> Result<(), BrokerFault> {
     if is_clean(pattern) && !pattern.split('.').any(str::is_empty) {
         return Ok(());
     }
-    Err(invalid(pattern, "read results"))
+    Err(invalid(pattern, "read under a pattern"))
 }
 
 fn is_clean(subject: &str) -> bool {

@@ -11,6 +11,7 @@ mod history;
 mod lane;
 mod presence;
 mod queue;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -27,14 +28,14 @@ use std::{
 use bytes::Bytes;
 use tokio::{sync::Notify, time::Instant};
 
-use self::{history::History, presence::Attendance, queue::Queue};
+use self::{history::History, presence::Attendance, queue::Queue, stored::Graves};
 pub use self::{
     history::{Settlement, SettlementKind},
     lane::TwinLane,
 };
 use super::{
-    AckFault, Broker, BrokerFault, ConsumerName, Headers, Publishing, ResultMessage, StoredResult,
-    ack_subject::AckSubject,
+    AckFault, Broker, BrokerFault, BuriedLetter, ConsumerName, Headers, Publishing, ResultMessage,
+    StoredMessage, StoredResult, UnreadableHeaders, ack_subject::AckSubject, stored::sequence_of,
 };
 use crate::{
     clock::Clock,
@@ -57,6 +58,10 @@ pub enum Operation {
     ReadResult,
     /// [`Broker::ack`].
     Ack,
+    /// [`super::Stored`], each of its calls.
+    Stored,
+    /// [`super::DeadLetters::bury`].
+    Bury,
 }
 
 /// Whether a call that times out was carried out.
@@ -90,6 +95,7 @@ struct State {
     failures: HashMap<Operation, VecDeque<FailAt>>,
     naks_to_drop: usize,
     cancels: Vec<RequestKey>,
+    graves: Graves,
     attendance: Attendance,
 }
 
@@ -133,8 +139,35 @@ impl BrokerTwin {
 
     /// Stores a request; its sequence.
     pub fn publish(&self, subject: &str, headers: Headers, body: impl Into<Bytes>) -> u64 {
-        let at = self.shared.clock.now();
-        self.change(|state| state.queue.store(subject, headers, body.into(), at))
+        self.store(subject, Ok(headers), body.into())
+    }
+
+    /// Stores a request with whatever bytes as its header block; its sequence.
+    pub fn publish_raw(
+        &self,
+        subject: &str,
+        header_block: impl Into<Bytes>,
+        body: impl Into<Bytes>,
+    ) -> u64 {
+        let headers = UnreadableHeaders::check(header_block.into());
+        self.store(subject, headers, body.into())
+    }
+
+    fn store(
+        &self,
+        subject: &str,
+        headers: Result<Headers, UnreadableHeaders>,
+        body: Bytes,
+    ) -> u64 {
+        let stored_at = self.shared.clock.now();
+        let message = |sequence| StoredMessage {
+            sequence,
+            subject: subject.into(),
+            headers,
+            body,
+            stored_at,
+        };
+        self.change(|state| state.queue.store(message))
     }
 
     /// Lets the ack wait or nak delay of a delivered message pass now.
@@ -201,6 +234,12 @@ impl BrokerTwin {
     #[must_use]
     pub fn publishes(&self) -> Vec<ResultMessage> {
         self.shared.state().history.publishes.clone()
+    }
+
+    /// The dead letters, in order.
+    #[must_use]
+    pub fn dead_letters(&self) -> Vec<BuriedLetter> {
+        self.shared.state().graves.letters()
     }
 
     /// Every result that was sent to an inbox, in order.
@@ -285,8 +324,12 @@ impl Broker for BrokerTwin {
         let mut state = self.shared.state();
         state.history.settled(token, SettlementKind::Ack);
         let remove = |state: &mut State| {
+            if let Some(sequence) = sequence_of(token) {
+                state.queue.remove(sequence);
+                return Some(());
+            }
             let at = AckSubject::parse(token.as_str())?;
-            state.queue.remove(at.consumer, at.sequence)
+            state.queue.settle(at.consumer, at.sequence)
         };
         match state.attempt(Operation::Ack, remove) {
             Ok(Some(())) => Ok(()),

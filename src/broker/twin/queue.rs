@@ -10,18 +10,15 @@ use std::{
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::super::{ConsumerName, Headers};
+use super::super::{ConsumerName, Headers, StoredMessage, SubjectCount};
 use crate::clock::WallTime;
 
 /// How long a delivery may stay unsettled; the same as the real consumers'.
 pub(super) const ACK_WAIT: Duration = Duration::from_secs(15);
 
 /// A message that is still in the stream.
-struct Stored {
-    subject: Box<str>,
-    headers: Headers,
-    body: Bytes,
-    stored_at: WallTime,
+struct Held {
+    message: StoredMessage,
     /// How often its consumer has delivered it.
     delivered: u64,
     /// When it may be delivered again; meaningless before the first delivery.
@@ -52,31 +49,52 @@ pub(super) enum Next {
 #[derive(Default)]
 pub(super) struct Queue {
     last_sequence: u64,
-    messages: BTreeMap<u64, Stored>,
+    messages: BTreeMap<u64, Held>,
     /// Consumers by name, with the number of deliveries they have made.
     consumers: HashMap<ConsumerName, u64>,
     duplicates: usize,
 }
 
 impl Queue {
-    pub(super) fn store(
-        &mut self,
-        subject: &str,
-        headers: Headers,
-        body: Bytes,
-        stored_at: WallTime,
-    ) -> u64 {
+    /// Stores what `message` makes of the sequence that it gets.
+    pub(super) fn store(&mut self, message: impl FnOnce(u64) -> StoredMessage) -> u64 {
         self.last_sequence += 1;
-        let stored = Stored {
-            subject: subject.into(),
-            headers,
-            body,
-            stored_at,
+        let held = Held {
+            message: message(self.last_sequence),
             delivered: 0,
             again_at: None,
         };
-        self.messages.insert(self.last_sequence, stored);
+        self.messages.insert(self.last_sequence, held);
         self.last_sequence
+    }
+
+    pub(super) fn subjects(&self) -> Vec<SubjectCount> {
+        let mut counts = BTreeMap::<_, u64>::new();
+        for held in self.messages.values() {
+            *counts.entry(held.message.subject.clone()).or_default() += 1;
+        }
+        let count = |(subject, messages)| SubjectCount { subject, messages };
+        counts.into_iter().map(count).collect()
+    }
+
+    /// The first message from `from` on that is wanted.
+    pub(super) fn first(
+        &self,
+        from: u64,
+        is_wanted: impl Fn(&StoredMessage) -> bool,
+    ) -> Option<StoredMessage> {
+        let mut messages = self.messages.range(from..).map(|(_, held)| &held.message);
+        messages.find(|message| is_wanted(message)).cloned()
+    }
+
+    pub(super) fn get(&self, sequence: u64) -> Option<StoredMessage> {
+        let held = self.messages.get(&sequence)?;
+        Some(held.message.clone())
+    }
+
+    /// Removes a message for good; whether it was there.
+    pub(super) fn remove(&mut self, sequence: u64) -> bool {
+        self.messages.remove(&sequence).is_some()
     }
 
     pub(super) fn sequences(&self) -> Vec<u64> {
@@ -91,7 +109,7 @@ impl Queue {
     pub(super) fn delete_consumer(&mut self, consumer: &ConsumerName, subject: &str) {
         self.consumers.remove(consumer);
         for message in self.messages.values_mut() {
-            if &*message.subject == subject {
+            if &*message.message.subject == subject {
                 message.delivered = 0;
                 message.again_at = None;
             }
@@ -100,10 +118,10 @@ impl Queue {
 
     /// Removes a message, whoever acks it; `None` when the consumer is gone. A message that is not
     /// there any more is removed all the same.
-    pub(super) fn remove(&mut self, consumer: &str, sequence: u64) -> Option<()> {
+    pub(super) fn settle(&mut self, consumer: &str, sequence: u64) -> Option<()> {
         let mut names = self.consumers.keys();
         names.find(|name| name.as_str() == consumer)?;
-        self.messages.remove(&sequence);
+        self.remove(sequence);
         Some(())
     }
 
@@ -126,14 +144,16 @@ impl Queue {
     }
 
     /// What the consumer of `subject` hands out at `now`: first what is due again, then what is
-    /// new, each oldest first.
+    /// new, each oldest first. What no client can read it keeps.
     pub(super) fn hand_out(
         &mut self,
         consumer: &ConsumerName,
         subject: &str,
         now: Instant,
     ) -> Next {
-        let waiting = || self.messages.iter().filter(|(_, m)| &*m.subject == subject);
+        let is_ours =
+            |held: &Held| &*held.message.subject == subject && held.message.headers.is_ok();
+        let waiting = || self.messages.iter().filter(|(_, m)| is_ours(m));
         let due = waiting().find(|(_, m)| m.again_at.is_some_and(|at| at <= now));
         let fresh = || waiting().find(|(_, m)| m.again_at.is_none());
         match due.or_else(fresh) {
@@ -146,10 +166,10 @@ impl Queue {
     }
 
     fn deliver(&mut self, consumer: &ConsumerName, sequence: u64, now: Instant) -> Next {
-        let Some(message) = self.messages.get_mut(&sequence) else {
+        let Some(held) = self.messages.get_mut(&sequence) else {
             return Next::Nothing;
         };
-        message.delivered += 1;
+        held.delivered += 1;
         let again_after = match self.duplicates.checked_sub(1) {
             Some(left) => {
                 self.duplicates = left;
@@ -157,15 +177,16 @@ impl Queue {
             }
             None => ACK_WAIT,
         };
-        message.again_at = Some(now + again_after);
+        held.again_at = Some(now + again_after);
         let consumer_sequence = self.consumers.entry(consumer.clone()).or_default();
         *consumer_sequence += 1;
+        let message = &held.message;
         let mut handed = Handed {
             sequence,
-            delivered: message.delivered,
+            delivered: held.delivered,
             consumer_sequence: *consumer_sequence,
             pending: 0,
-            headers: message.headers.clone(),
+            headers: message.headers.clone().unwrap_or_default(),
             body: message.body.clone(),
             stored_at: message.stored_at,
         };
@@ -174,10 +195,10 @@ impl Queue {
     }
 
     fn undelivered_beside(&self, sequence: u64) -> u64 {
-        let Some(subject) = self.messages.get(&sequence).map(|m| &m.subject) else {
+        let Some(subject) = self.messages.get(&sequence).map(|m| &m.message.subject) else {
             return 0;
         };
-        let undelivered = |m: &&Stored| m.again_at.is_none() && m.subject == *subject;
+        let undelivered = |m: &&Held| m.again_at.is_none() && m.message.subject == *subject;
         let count = self.messages.values().filter(undelivered).count();
         u64::try_from(count).unwrap_or(u64::MAX)
     }

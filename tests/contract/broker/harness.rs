@@ -6,17 +6,19 @@ use async_nats::jetstream::{self, Context};
 use bytes::Bytes;
 use puruto_fleet::{
     broker::{
-        Broker, Delivery, Headers, Presence, Pull, ResultMessage,
+        Broker, BuriedLetter, DeadLetters, Delivery, Headers, Presence, Pull, ResultMessage,
+        Stored, StoredMessage,
         nats::{NatsBroker, NatsOptions},
         twin::BrokerTwin,
     },
-    clock::Clock,
+    clock::{Clock, WallTime},
     contract::{Lane, PurutoName},
     dev::{server::Server, tool::Tool},
 };
 use tempfile::TempDir;
 use tokio::time::timeout;
 
+use super::raw;
 use crate::support;
 
 /// Longer than everything that is promised to happen; the ack wait is the longest.
@@ -27,7 +29,7 @@ pub(super) const A_WHILE: Duration = Duration::from_millis(300);
 
 /// What the promises need beside the seam itself.
 pub(super) trait Harness: Sized {
-    type Broker: Broker + Presence;
+    type Broker: Broker + Presence + Stored + DeadLetters;
 
     async fn start() -> Self;
 
@@ -36,8 +38,14 @@ pub(super) trait Harness: Sized {
     /// Stores a request in a lane.
     async fn publish(&self, lane: Lane, body: &'static str);
 
+    /// Stores a message under any subject with whatever bytes as its header block.
+    async fn publish_raw(&self, subject: &[u8], header_block: &[u8], body: &[u8]);
+
     /// How many requests are in the stream.
     async fn stored(&self) -> u64;
+
+    /// The dead letters, oldest first.
+    async fn dead_letters(&self) -> Vec<BuriedLetter>;
 
     async fn delete_consumer(&self, lane: Lane);
 }
@@ -94,8 +102,18 @@ impl Harness for Twin {
         self.0.publish(&subject(lane), Headers::new(), body);
     }
 
+    async fn publish_raw(&self, subject: &[u8], header_block: &[u8], body: &[u8]) {
+        let (header_block, body) = (header_block.to_vec(), body.to_vec());
+        self.0
+            .publish_raw(&String::from_utf8_lossy(subject), header_block, body);
+    }
+
     async fn stored(&self) -> u64 {
         self.0.pending().len() as u64
+    }
+
+    async fn dead_letters(&self) -> Vec<BuriedLetter> {
+        self.0.dead_letters()
     }
 
     async fn delete_consumer(&self, lane: Lane) {
@@ -168,8 +186,24 @@ impl Harness for Real {
         sent.expect("sent").await.expect("stored");
     }
 
+    async fn publish_raw(&self, subject: &[u8], header_block: &[u8], body: &[u8]) {
+        raw::publish(&self.server, subject, header_block, body);
+    }
+
     async fn stored(&self) -> u64 {
         self.requests().await.cached_info().state.messages
+    }
+
+    async fn dead_letters(&self) -> Vec<BuriedLetter> {
+        let stream = self.jetstream.get_stream("PURUTO_DLQ").await;
+        let stream = stream.expect("the stream of dead letters");
+        let last = stream.cached_info().state.last_sequence;
+        let mut letters = Vec::new();
+        for sequence in 1..=last {
+            let raw = stream.get_raw_message(sequence).await.expect("a message");
+            letters.push(BuriedLetter::read(stored(raw)).expect("a dead letter"));
+        }
+        letters
     }
 
     async fn delete_consumer(&self, lane: Lane) {
@@ -183,5 +217,23 @@ impl Harness for Real {
             .delete_consumer(&format!("puruto-echo{suffix}"))
             .await;
         assert!(deleted.expect("deleted").success);
+    }
+}
+
+/// What another client reads of a stream.
+fn stored(raw: jetstream::message::StreamMessage) -> StoredMessage {
+    let mut headers = Headers::new();
+    for (name, values) in raw.headers.iter() {
+        for value in values {
+            headers.push_named(name.as_ref(), value.as_str());
+        }
+    }
+    let millis = raw.time.unix_timestamp_nanos() / 1_000_000;
+    StoredMessage {
+        sequence: raw.sequence,
+        subject: raw.subject.as_str().into(),
+        headers: Ok(headers),
+        body: raw.payload,
+        stored_at: WallTime::from_unix_millis(u64::try_from(millis).expect("a time")),
     }
 }

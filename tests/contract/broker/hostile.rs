@@ -1,10 +1,6 @@
 //! Messages that no client library would send.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
-    time::Duration,
-};
+use std::time::Duration;
 
 use puruto_fleet::{
     broker::{Broker, Headers, Publishing, Pull, ResultMessage},
@@ -14,27 +10,6 @@ use puruto_fleet::{
 use tokio::time::timeout;
 
 use super::harness::{Harness, Real, SOON, lane_of, next, result, subject, target};
-
-/// Publishes headers as they are, which no client library does.
-fn publish_raw(world: &Real, lane: Lane, headers: &[u8]) {
-    let url = world.server.url();
-    let address = url.strip_prefix("nats://").expect("a plain url");
-    let mut stream = TcpStream::connect(address).expect("connected");
-    let mut message = b"CONNECT {\"verbose\":false,\"headers\":true}\r\n".to_vec();
-    let (head, all) = (headers.len(), headers.len() + 2);
-    message.extend(format!("HPUB {} {head} {all}\r\n", subject(lane)).bytes());
-    message.extend(headers);
-    message.extend(b"{}\r\nPING\r\n");
-    stream.write_all(&message).expect("sent");
-    let mut answer = String::new();
-    let mut buffer = [0; 4096];
-    while !answer.contains("PONG") {
-        let read = stream.read(&mut buffer).expect("an answer");
-        assert!(read > 0 && !answer.contains("-ERR"), "{answer}");
-        let bytes = buffer.get(..read).expect("what was read");
-        answer.push_str(&String::from_utf8_lossy(bytes));
-    }
-}
 
 #[tokio::test]
 async fn a_message_that_kills_the_pull_connection_kills_nothing_else() {
@@ -50,7 +25,8 @@ async fn a_message_that_kills_the_pull_connection_kills_nothing_else() {
             .lane(&target(), Lane::High)
             .await
             .expect("a lane");
-        publish_raw(&world, Lane::Normal, headers);
+        let to = subject(Lane::Normal);
+        world.publish_raw(to.as_bytes(), headers, b"{}").await;
         poisoned.demand(1);
         let none = timeout(Duration::from_millis(500), poisoned.next()).await;
         assert!(none.is_err(), "{none:?}");

@@ -1,23 +1,5 @@
 //! What the walk relies on, asked of the twin and of a real JetStream.
 
-mod client;
-mod harness;
-mod hostile;
-mod recovery;
-mod topology;
-
-use std::time::Duration;
-
-use puruto_fleet::{
-    broker::{AckFault, Broker, Pong, Presence, Publishing, Pull},
-    clock::Chance,
-    contract::Lane,
-    store::SessionId,
-};
-use tokio::time::{Instant, timeout};
-
-use self::harness::{Harness, SOON, lane_of, next, nothing, result};
-
 macro_rules! promises {
     ($($promise:ident),+ $(,)?) => {
         mod twin {
@@ -35,6 +17,26 @@ macro_rules! promises {
         }
     };
 }
+
+mod client;
+mod harness;
+mod hostile;
+mod raw;
+mod recovery;
+mod stored;
+mod topology;
+
+use std::time::Duration;
+
+use puruto_fleet::{
+    broker::{AckFault, Broker, Pong, Presence, Publishing, Pull},
+    clock::Chance,
+    contract::Lane,
+    store::SessionId,
+};
+use tokio::time::{Instant, timeout};
+
+use self::harness::{Harness, SOON, lane_of, next, nothing, result};
 
 promises!(
     demand_is_never_exceeded,
