@@ -80,7 +80,7 @@ async fn what_a_client_cannot_read_is_read_and_removed<H: Harness>() {
             .publish_raw(subject(Lane::Normal).as_bytes(), block, b"{}")
             .await;
         let found = first(&world).await;
-        let unreadable = found.headers.clone().unwrap_err();
+        let unreadable = found.headers.clone().expect_err("unreadable");
         assert_eq!(&*unreadable.raw, block);
         assert_eq!(
             (&*found.subject, &*found.body),
@@ -182,7 +182,7 @@ async fn a_message_has_one_dead_letter_however_often_it_is_buried<H: Harness>() 
     let buried = world.dead_letters().await;
     let letters: Vec<_> = buried.iter().map(|it| &it.letter).collect();
     assert_eq!(letters, [&hostile, &plain]);
-    let fault = hostile.message.headers.unwrap_err().fault;
+    let fault = hostile.message.headers.expect_err("unreadable").fault;
     assert_eq!(fault, HeaderFault::LineBreak);
 }
 
