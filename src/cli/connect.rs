@@ -68,7 +68,8 @@ fn topology(nats: &NatsConfig) -> TopologyOptions {
     }
 }
 
-fn max_attempts(config: &Config) -> Attempt {
+/// How often a request is executed at most, as configured.
+pub(super) fn max_attempts(config: &Config) -> Attempt {
     let most = config.worker.max_attempts.get();
     Attempt::new(u32::try_from(most).unwrap_or(u32::MAX))
 }

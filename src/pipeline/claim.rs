@@ -261,7 +261,8 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
     }
 }
 
-fn held_delay(delivered: u64) -> Duration {
+/// How long a delivery stays away that cannot be taken for now.
+pub(super) fn held_delay(delivered: u64) -> Duration {
     if delivered > HELD_FOR_LONG {
         return HELD_DELAY_MAX;
     }

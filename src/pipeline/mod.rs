@@ -12,6 +12,7 @@ mod receive;
 mod run;
 
 mod in_flight;
+mod last_chance;
 mod patience;
 mod ports;
 mod session;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 pub use self::{
     ack::{Settled, Settlement},
     in_flight::InFlight,
+    last_chance::LastChances,
     ports::{EpochWatch, Ports, Served},
     session::{Session, SessionWatch},
     slots::{Slot, Slots},

@@ -10,7 +10,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{InFlight, SessionWatch, admit::Asked};
+use super::{InFlight, LastChances, SessionWatch, admit::Asked};
 use crate::{
     broker::BrokerFault,
     clock::{Chance, Clock, WallTime},
@@ -45,6 +45,8 @@ pub struct Ports<B, C> {
     pub in_flight: InFlight,
     /// The session of this moment.
     pub sessions: SessionWatch,
+    /// What is poisoned if this worker dies.
+    pub last_chances: LastChances,
     /// Whether the store lost its records.
     pub epochs: EpochWatch,
     /// Ends when whatever still runs is to be handed to another worker.

@@ -10,7 +10,7 @@ use tracing::Instrument as _;
 use super::{
     Pipeline, Slot,
     admit::{Asked, Plan, timed_out},
-    claim::{Claimed, Hold},
+    claim::{Claimed, Hold, held_delay},
     receive::{Received, Turned},
     trail,
 };
@@ -36,6 +36,8 @@ enum Ended {
     Late,
     Fenced,
     HandedOver,
+    /// Another request has its last chance here.
+    NotNow,
 }
 
 impl<B, C> Pipeline<B, C> {
@@ -51,7 +53,10 @@ impl<B, C> Pipeline<B, C> {
             _ if !hold.session.is_live() => Ended::Fenced,
             _ if hold.cancelled => Ended::Cancelled,
             Plan::Refuse(error) => Ended::Answered(Err(error)),
-            Plan::Run(request) => self.handle(&received, &asked, &hold, request).await,
+            Plan::Run(request) => match self.ports.last_chances.turn(hold.attempt) {
+                Some(_turn) => self.handle(&received, &asked, &hold, request).await,
+                None => Ended::NotNow,
+            },
         };
         drop(slot);
         let (outcome, cancelled) = match ended {
@@ -62,6 +67,11 @@ impl<B, C> Pipeline<B, C> {
             Ended::Fenced => return Err(received.lapse()),
             Ended::HandedOver => {
                 return Err(received.hand_over(asked.key, hold.nonce, Duration::ZERO));
+            }
+            Ended::NotNow => {
+                let delay = held_delay(received.delivery.delivered);
+                let delay = self.ports.chance.around(delay, 0.5);
+                return Err(received.hand_over(asked.key, hold.nonce, delay));
             }
         };
         Ok(Ran {

@@ -26,6 +26,7 @@ mod crash;
 mod invoking;
 mod lanes;
 mod outages;
+mod poison;
 mod policies;
 mod presence;
 mod python;

@@ -154,8 +154,13 @@ impl Worker {
 
     /// How it ends by itself.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
-        let ended = within(&format!("{} ends", self.name), self.process.wait()).await;
-        ended.expect("its status")
+        let name = self.name.clone();
+        within(&format!("{name} ends"), self.dies()).await
+    }
+
+    /// As [`Worker::ended`], however long it lives.
+    pub(crate) async fn dies(&mut self) -> ExitStatus {
+        self.process.wait().await.expect("its status")
     }
 
     /// Tells it to stop; it must end in good order.

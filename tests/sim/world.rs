@@ -16,11 +16,12 @@ use puruto_fleet::{
     contract::{Lane, PurutoName, ResultError, Subjects},
     handler::{Context, Handler},
     pipeline::{
-        EpochWatch, InFlight, Pipeline, Ports, Served, Session, SessionWatch, Settled, Slots,
+        EpochWatch, InFlight, LastChances, Pipeline, Ports, Served, Session, SessionWatch, Settled,
+        Slots,
     },
     policy::{LivePolicies, PolicySet},
     puruto::Actions,
-    store::{Epoch, RequestKey, SessionId, Sessions as _, twin::StoreTwin},
+    store::{Epoch, MAX_ATTEMPTS, RequestKey, SessionId, Sessions as _, twin::StoreTwin},
     telemetry::metrics::Metrics,
 };
 use serde_json::{Value, json};
@@ -177,6 +178,7 @@ impl World {
             worker: "sim".to_owned(),
             in_flight: in_flight.clone(),
             sessions: SessionWatch::new(receiver),
+            last_chances: LastChances::new(MAX_ATTEMPTS),
             epochs: self.epochs.clone(),
             hand_over: CancellationToken::new(),
             metrics,

@@ -13,11 +13,12 @@ use super::{
     signals, supervise,
 };
 use crate::{
+    cli::connect::max_attempts,
     clock::{Chance, Clock},
     config::{Config, Environment, Offered},
     contract::PurutoName,
-    pipeline::{InFlight, Pipeline, Ports, SessionWatch},
-    policy::{self, Change},
+    pipeline::{InFlight, LastChances, Pipeline, Ports, SessionWatch},
+    policy::{self, Change, LivePolicies},
     puruto::Fleet,
     telemetry::{
         health::{Health, Setter},
@@ -121,9 +122,7 @@ async fn serve(
         claims,
     } = servers;
     let served = parts::served(shared, fleet, names)?;
-    let (policies, reloader) = policy::watch(&shared.config.worker.workers_dir, fleet.policies());
-    let metrics = shared.metrics.clone();
-    tokio::spawn(reloader.run(move |change| metrics.policy_reloaded(reloaded(change))));
+    let policies = watch_policies(shared, fleet);
     let (beat, cancelled) = Beat::start(shared, names, &broker)?;
     tokio::spawn(session::show(beat.sessions.clone(), checks.session));
     let sessions = SessionWatch::new(beat.sessions.clone());
@@ -149,6 +148,7 @@ async fn serve(
         worker: shared.worker.clone(),
         in_flight: in_flight.clone(),
         sessions: sessions.clone(),
+        last_chances: LastChances::new(max_attempts(shared.config)),
         epochs: beat.epochs.clone(),
         hand_over: ends.hand_over.clone(),
         metrics: shared.metrics.clone(),
@@ -173,6 +173,14 @@ async fn serve(
     present.end().await;
     beat.end().await;
     Ok(drained?)
+}
+
+/// The policies as they are, and as they will be.
+fn watch_policies(shared: &Shared<'_>, fleet: &Fleet) -> LivePolicies {
+    let (policies, reloader) = policy::watch(&shared.config.worker.workers_dir, fleet.policies());
+    let metrics = shared.metrics.clone();
+    tokio::spawn(reloader.run(move |change| metrics.policy_reloaded(reloaded(change))));
+    policies
 }
 
 const fn reloaded(change: &Change) -> ReloadOutcome {
