@@ -23,6 +23,7 @@ mod bad_input;
 mod by_hand;
 mod command;
 mod crash;
+mod elsewhere;
 mod invoking;
 mod lanes;
 mod outages;
