@@ -11,7 +11,7 @@ use crate::{
     config::{self, Config, NatsConfig},
     store::{
         Attempt, StoreFault,
-        redis::{Partitions, RedisOptions, Spread},
+        redis::{Partitions, RedisOptions, SentinelLogin, Spread},
     },
 };
 
@@ -78,8 +78,6 @@ pub(super) fn max_attempts(config: &Config) -> Attempt {
 pub(super) fn redis_options(config: &Config) -> Result<RedisOptions, StoreFault> {
     let redis = &config.redis;
     let unsuitable = |what: String| StoreFault::Unsuitable(what);
-    let url = redis.url.as_str().parse();
-    let url = url.map_err(|error| unsuitable(format!("redis.url: {error}")))?;
     let prefix = redis.prefix.as_str().parse();
     let prefix = prefix.map_err(|error| unsuitable(format!("redis.prefix: {error}")))?;
     let partitions = u16::try_from(redis.partitions.get())
@@ -92,7 +90,14 @@ pub(super) fn redis_options(config: &Config) -> Result<RedisOptions, StoreFault>
         ))
     };
     Ok(RedisOptions {
-        url,
+        url: redis.url.clone(),
+        sentinel_login: SentinelLogin {
+            user: redis.sentinel_user.clone(),
+            password: redis
+                .sentinel_password
+                .as_ref()
+                .map(|it| it.expose().to_owned()),
+        },
         prefix,
         partitions: partitions.ok_or_else(too_many)?,
         spread: Spread::OneNode,

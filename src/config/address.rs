@@ -8,6 +8,7 @@ use super::{
     setting::{Raw, Setting, by_text},
     value::MASK,
 };
+use crate::store::redis::RedisUrl;
 
 /// The servers of a NATS cluster. Logins that stand in an address are never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -57,40 +58,18 @@ impl Setting for NatsUrls {
     }
 }
 
-/// Where the store is. A login that stands in it is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RedisUrl(Box<str>);
-
-impl RedisUrl {
-    /// The address, with any login that stands in it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RedisUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&without_logins(&self.0))
-    }
-}
-
-impl fmt::Debug for RedisUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 impl Setting for RedisUrl {
     const KIND: &'static str = "address";
 
     fn allowed() -> String {
-        "redis://host:port/database or rediss:// for TLS".to_owned()
+        "redis://host:port/database, rediss:// for TLS, unix:///path, or the master that \
+         sentinels name: redis+sentinel://host:port,host:port/master/database, \
+         rediss+sentinel:// for TLS"
+            .to_owned()
     }
 
     fn parse(raw: &Raw) -> Result<Self, String> {
-        let text = raw.text()?;
-        check_url(text, &["redis", "rediss"]).map(|()| Self(text.into()))
+        by_text(raw)
     }
 
     fn shown(text: &str) -> String {

@@ -24,7 +24,7 @@ mod value;
 mod tests;
 
 pub use self::{
-    address::{NatsUrls, Offered, RedisUrl},
+    address::{NatsUrls, Offered},
     devenv::DEV_ENV,
     effective::{Effective, Entry},
     environment::Environment,

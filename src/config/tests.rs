@@ -129,7 +129,7 @@ fn what_dev_left_behind_is_used_unless_the_environment_names_a_server() {
         .file("config/fleet.toml", "[nats]\nurl = \"nats://file:1\"\n")
         .file(DEV_ENV, left);
     let gathered = world.gathered();
-    assert_eq!(gathered.config.redis.url.as_str(), "redis://127.0.0.1:6333");
+    assert_eq!(gathered.config.redis.url.to_string(), "127.0.0.1:6333");
     let shown = source(&gathered, "nats", "url");
     assert!(shown.ends_with(".puruto/dev.env NATS_URL"), "{shown}");
 

@@ -2,17 +2,23 @@
 
 use std::time::Duration;
 
-use crate::config::{
-    address::RedisUrl,
-    section::section,
-    value::{RedisPrefix, Whole},
+use crate::{
+    config::{
+        section::section,
+        value::{RedisPrefix, Secret, Whole},
+    },
+    store::redis::RedisUrl,
 };
 
 section! {
     /// The lease store.
     RedisConfig in "redis" {
-        /// Where the server is.
+        /// Where the server is, or the Sentinels that know.
         url: RedisUrl = "redis://127.0.0.1:6379",
+        /// The user to log in to the Sentinels as, where they ask for one.
+        sentinel_user: Option<String> = "",
+        /// The password for the Sentinels; that of the servers stands in `url`.
+        sentinel_password: Option<Secret> = "",
         /// What every key begins with.
         prefix: RedisPrefix = "puruto",
         /// Over how many partitions records are spread; fixed for the life of a data set.

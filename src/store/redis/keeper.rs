@@ -27,10 +27,10 @@ pub(super) async fn keep(shared: Arc<Shared>, chance: Chance) {
         loop {
             sleep(pause(failures, &chance)).await;
             match shared.dialer.dial().await {
-                Ok(connection) => {
+                Ok(dialled) => {
                     up_since = Instant::now();
-                    shared.line.send_replace(Line::up(connection));
-                    tracing::info!(address = %shared.dialer.address, "store connected again");
+                    tracing::info!(address = %dialled.address, "store connected again");
+                    shared.line.send_replace(Line::up(dialled));
                     break;
                 }
                 Err(why) => shared.line.send_modify(|line| {

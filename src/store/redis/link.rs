@@ -15,17 +15,18 @@ use std::{
 use redis::{Cmd, RedisError, Value, aio::MultiplexedConnection};
 use tokio::{
     sync::watch,
-    task::JoinHandle,
+    task::JoinSet,
     time::{Instant, timeout, timeout_at},
 };
 
 use super::{
     super::StoreFault,
     call::Call,
-    dial::Dialer,
+    dial::{Dialer, Dialled},
     fault::{self, Remedy},
     keeper,
     scripts::Script,
+    switch,
 };
 use crate::clock::Chance;
 
@@ -35,11 +36,13 @@ const SENDS_MAX: u32 = 3;
 const TIMEOUTS_MAX: u32 = 3;
 /// For how long after a loss calls wait for the next connection.
 const GRACE: Duration = Duration::from_secs(1);
+
 /// The connection of one store.
 #[derive(Debug)]
 pub(super) struct Link {
     shared: Arc<Shared>,
-    keeper: JoinHandle<()>,
+    /// They end with it.
+    _tasks: JoinSet<()>,
 }
 
 #[derive(Debug)]
@@ -51,31 +54,33 @@ pub(super) struct Shared {
 }
 
 /// Whether there is a connection.
-#[derive(Clone)]
+#[derive(Debug)]
 pub(super) enum Line {
-    Up {
-        connection: MultiplexedConnection,
-        since: Instant,
-    },
-    Down {
-        fault: StoreFault,
-        since: Instant,
-    },
+    Up(Up),
+    Down { fault: StoreFault, since: Instant },
 }
 
-impl std::fmt::Debug for Line {
+/// A connection, where it leads to, and since when there is it.
+#[derive(Clone)]
+pub(super) struct Up {
+    connection: MultiplexedConnection,
+    pub(super) address: Arc<str>,
+    since: Instant,
+}
+
+impl std::fmt::Debug for Up {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Up { since, .. } => write!(f, "Up({since:?})"),
-            Self::Down { fault, .. } => write!(f, "Down({fault})"),
-        }
+        write!(f, "Up({}, {:?})", self.address, self.since)
     }
 }
 
 impl Line {
-    pub(super) fn up(connection: MultiplexedConnection) -> Self {
-        let since = Instant::now();
-        Self::Up { connection, since }
+    pub(super) fn up(dialled: Dialled) -> Self {
+        Self::Up(Up {
+            connection: dialled.connection,
+            address: dialled.address,
+            since: Instant::now(),
+        })
     }
 
     pub(super) const fn is_down(&self) -> bool {
@@ -93,19 +98,28 @@ impl Link {
         bound: Duration,
         chance: Chance,
     ) -> Result<Self, StoreFault> {
-        let connection = dialer.dial().await?;
+        let dialled = dialer.dial().await?;
         let shared = Arc::new(Shared {
             dialer,
-            line: watch::Sender::new(Line::up(connection)),
+            line: watch::Sender::new(Line::up(dialled)),
             timeouts: AtomicU32::new(0),
             bound,
         });
-        let keeper = tokio::spawn(keeper::keep(Arc::clone(&shared), chance));
-        Ok(Self { shared, keeper })
+        let mut tasks = JoinSet::new();
+        tasks.spawn(keeper::keep(Arc::clone(&shared), chance));
+        if let Some(sentinels) = shared.dialer.sentinels() {
+            tasks.spawn(switch::watch(Arc::clone(&shared), sentinels));
+        }
+        Ok(Self {
+            shared,
+            _tasks: tasks,
+        })
     }
 
-    pub(super) fn address(&self) -> &str {
-        &self.shared.dialer.address
+    /// Where the store is; without user and password.
+    pub(super) fn address(&self) -> Arc<str> {
+        let at = self.shared.up().map(|up| up.address);
+        at.unwrap_or_else(|| self.shared.dialer.address().into())
     }
 
     /// How long a call may take.
@@ -149,12 +163,6 @@ impl Link {
     }
 }
 
-impl Drop for Link {
-    fn drop(&mut self) {
-        self.keeper.abort();
-    }
-}
-
 impl Shared {
     /// Sends until there is an answer or a fault that sending again does not cure.
     async fn send(
@@ -165,27 +173,27 @@ impl Shared {
     ) -> Result<Value, StoreFault> {
         let mut sends = 1;
         loop {
-            let (mut connection, since) = self.connection().await?;
-            let error = match answer_of(&mut connection, command).await {
+            let mut up = self.connection().await?;
+            let error = match answer_of(&mut up.connection, command).await {
                 Ok(value) => {
                     self.timeouts.store(0, Ordering::Relaxed);
                     return Ok(value);
                 }
                 Err(error) => error,
             };
-            let (fault, remedy) = fault::classify(&error, operation, &self.dialer.address);
+            let (fault, remedy) = fault::classify(&error, operation, &up.address);
             match (remedy, script) {
                 (Remedy::Report, _) | (Remedy::LoadScript, None) => return Err(fault),
                 (Remedy::LoadScript, Some(script)) => {
-                    if let Err(error) = load(&mut connection, script).await {
+                    if let Err(error) = load(&mut up.connection, script).await {
                         tracing::warn!(script = script.name, %error, "script not loaded");
                     }
                 }
                 (Remedy::Replace, _) => {
-                    self.give_up(since, fault.clone());
+                    self.give_up(&up, fault.clone());
                     return Err(fault);
                 }
-                (Remedy::ReplaceAndRetry, _) => self.give_up(since, fault.clone()),
+                (Remedy::ReplaceAndRetry, _) => self.give_up(&up, fault.clone()),
             }
             if sends == SENDS_MAX {
                 return Err(fault);
@@ -194,10 +202,10 @@ impl Shared {
         }
     }
 
-    /// The connection and since when there is it, waiting out the grace while there is none.
-    async fn connection(&self) -> Result<(MultiplexedConnection, Instant), StoreFault> {
+    /// The connection, waiting out the grace while there is none.
+    async fn connection(&self) -> Result<Up, StoreFault> {
         let (lost, why) = match &*self.line.borrow() {
-            Line::Up { connection, since } => return Ok((connection.clone(), *since)),
+            Line::Up(up) => return Ok(up.clone()),
             Line::Down { since, fault } => (*since, fault.clone()),
         };
         let mut line = self.line.subscribe();
@@ -206,32 +214,36 @@ impl Shared {
             return Err(why);
         };
         match &*line {
-            Line::Up { connection, since } => Ok((connection.clone(), *since)),
+            Line::Up(up) => Ok(up.clone()),
             Line::Down { fault, .. } => Err(fault.clone()),
+        }
+    }
+
+    /// The connection, if there is one at this moment.
+    pub(super) fn up(&self) -> Option<Up> {
+        match &*self.line.borrow() {
+            Line::Up(up) => Some(up.clone()),
+            Line::Down { .. } => None,
         }
     }
 
     fn timed_out(&self, operation: &'static str) -> StoreFault {
         let after = self.bound;
         let fault = StoreFault::TimedOut { operation, after };
-        if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS_MAX {
-            let since = match &*self.line.borrow() {
-                Line::Up { since, .. } => Some(*since),
-                Line::Down { .. } => None,
-            };
-            if let Some(since) = since {
-                self.give_up(since, fault.clone());
-            }
+        if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS_MAX
+            && let Some(up) = self.up()
+        {
+            self.give_up(&up, fault.clone());
         }
         fault
     }
 
-    /// Gives up the connection that there is since `since`, unless it was replaced already.
-    fn give_up(&self, since: Instant, fault: StoreFault) {
+    /// Gives up this connection, unless it was replaced already.
+    pub(super) fn give_up(&self, up: &Up, fault: StoreFault) {
         self.line.send_if_modified(|line| {
-            let is_current = matches!(line, Line::Up { since: it, .. } if *it == since);
+            let is_current = matches!(line, Line::Up(it) if it.since == up.since);
             if is_current {
-                tracing::warn!(address = %self.dialer.address, %fault, "store connection given up");
+                tracing::warn!(address = %up.address, %fault, "store connection given up");
                 self.timeouts.store(0, Ordering::Relaxed);
                 let since = Instant::now();
                 *line = Line::Down { fault, since };
@@ -241,7 +253,7 @@ impl Shared {
     }
 }
 
-async fn answer_of(
+pub(super) async fn answer_of(
     connection: &mut MultiplexedConnection,
     command: &Cmd,
 ) -> Result<Value, RedisError> {

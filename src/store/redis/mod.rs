@@ -13,10 +13,13 @@ mod keeper;
 mod keys;
 mod link;
 mod options;
+mod place;
 mod ports;
 mod report;
 mod scripts;
+mod sentinel;
 mod supervision;
+mod switch;
 
 use std::sync::Arc;
 
@@ -28,9 +31,8 @@ use self::{
     link::Link,
 };
 pub use self::{
-    options::{
-        InvalidKeyPrefix, InvalidRedisUrl, KeyPrefix, Partitions, RedisOptions, RedisUrl, Spread,
-    },
+    options::{InvalidKeyPrefix, KeyPrefix, Partitions, RedisOptions, SentinelLogin, Spread},
+    place::{InvalidRedisUrl, RedisUrl},
     report::StoreReport,
 };
 use super::{Claim, StoreFault};

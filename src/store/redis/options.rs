@@ -1,45 +1,42 @@
-//! Where the store is and how it is spoken to, each value checked where it is made.
+//! How the store is spoken to, each value checked where it is made.
 
 use std::{fmt, num::NonZeroU16, str::FromStr, time::Duration};
 
-use redis::{ConnectionInfo, IntoConnectionInfo as _};
+use redis::RedisConnectionInfo;
 
-use super::super::{Attempt, MAX_ATTEMPTS, RETENTION, SESSION_TTL};
+use super::{
+    super::{Attempt, MAX_ATTEMPTS, RETENTION, SESSION_TTL},
+    place::RedisUrl,
+};
 
-/// A Redis URL: `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path`.
-/// It prints as the address alone, so that no password reaches a log.
-#[derive(Clone)]
-pub struct RedisUrl(ConnectionInfo);
+/// How the Sentinels are logged in to; by default they ask for nothing.
+#[derive(Clone, Default)]
+pub struct SentinelLogin {
+    /// The user; the default one where there is only a password.
+    pub user: Option<String>,
+    /// Its password.
+    pub password: Option<String>,
+}
 
-/// A text that is no Redis URL. It does not repeat the text, which may hold a password.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected redis://[user:password@]host[:port][/db], rediss:// for TLS, or unix:///path")]
-pub struct InvalidRedisUrl;
-
-impl FromStr for RedisUrl {
-    type Err = InvalidRedisUrl;
-
-    fn from_str(raw: &str) -> Result<Self, InvalidRedisUrl> {
-        let parsed = raw.into_connection_info();
-        parsed.map(Self).map_err(|_| InvalidRedisUrl)
+impl SentinelLogin {
+    pub(super) fn apply(&self, settings: RedisConnectionInfo) -> RedisConnectionInfo {
+        let settings = match &self.user {
+            Some(user) => settings.set_username(user),
+            None => settings,
+        };
+        match &self.password {
+            Some(password) => settings.set_password(password),
+            None => settings,
+        }
     }
 }
 
-impl RedisUrl {
-    pub(super) const fn connection_info(&self) -> &ConnectionInfo {
-        &self.0
-    }
-}
-
-impl fmt::Display for RedisUrl {
+impl fmt::Debug for SentinelLogin {
+    /// Whether there is one, never which.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.addr().fmt(f)
-    }
-}
-
-impl fmt::Debug for RedisUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RedisUrl({self})")
+        f.debug_struct("SentinelLogin")
+            .field("is_set", &self.password.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -132,6 +129,8 @@ pub enum Spread {
 pub struct RedisOptions {
     /// Where it is.
     pub url: RedisUrl,
+    /// How its Sentinels are logged in to, where it has any.
+    pub sentinel_login: SentinelLogin,
     /// What every key begins with.
     pub prefix: KeyPrefix,
     /// How many partitions there are.
@@ -156,6 +155,7 @@ impl RedisOptions {
     pub fn new(url: RedisUrl) -> Self {
         Self {
             url,
+            sentinel_login: SentinelLogin::default(),
             prefix: KeyPrefix::default(),
             partitions: Partitions::default(),
             spread: Spread::default(),
@@ -171,20 +171,6 @@ impl RedisOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_url_keeps_its_password_to_itself() {
-        let url: RedisUrl = "redis://me:hunter2@db:6380/3".parse().expect("valid");
-        assert_eq!(url.to_string(), "db:6380");
-        assert!(!format!("{:?}", RedisOptions::new(url)).contains("hunter2"));
-        let refused = "http://me:hunter2@db".parse::<RedisUrl>();
-        assert!(
-            !refused
-                .expect_err("no Redis")
-                .to_string()
-                .contains("hunter2")
-        );
-    }
 
     #[test]
     fn a_prefix_cannot_break_a_hash_tag_and_partitions_have_a_bound() {

@@ -34,7 +34,8 @@ impl StoreReport {
     pub(super) async fn ask(link: &Link) -> Result<Self, StoreFault> {
         let info = link.command("info", &redis::cmd("INFO")).await?;
         let info = answer::text(&info).unwrap_or_default();
-        let (server, version) = identify(info, link.address())?;
+        let address = link.address();
+        let (server, version) = identify(info, &address)?;
         let report = Self {
             server,
             version: version.into(),
@@ -44,7 +45,7 @@ impl StoreReport {
             fsync: setting(link, "appendfsync").await,
             snapshots: setting(link, "save").await,
         };
-        report.warn(link.address());
+        report.warn(&address);
         Ok(report)
     }
 
