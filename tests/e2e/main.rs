@@ -34,6 +34,7 @@ mod policies;
 mod presence;
 mod python;
 mod races;
+mod rolling;
 mod stalled;
 mod storm;
 mod takeover;
