@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Pipeline, receive::Received, trace::Trace};
+use super::{Pipeline, Service, receive::Received, trace::Trace};
 use crate::{
     broker::Delivery,
     clock::WallTime,
     contract::{
         CorrelationId, DEFAULT_TIMEOUT, Deadline, Draft, ErrorCode, Fingerprint, Header,
-        InvocationRequest, MintedIds, Rejected, ResultError, Violation,
+        InvocationRequest, MintedIds, PurutoName, Rejected, ResultError, Violation,
     },
     policy::Denial,
     store::RequestKey,
@@ -41,13 +41,54 @@ pub(super) enum Plan {
     Refuse(ResultError),
 }
 
+/// How long a request may take.
+struct Timing {
+    timeout: Duration,
+    deadline: Deadline,
+    /// What is wrong with the header that would cut the deadline.
+    bad_cut: Option<Violation>,
+}
+
 impl<B, C> Pipeline<B, C> {
+    /// Which request of `target` a delivery asks for, and until when it may take. Decides nothing.
+    pub fn identify(&self, delivery: &Delivery, target: &PurutoName) -> (RequestKey, Deadline) {
+        let minted = self.minted(delivery);
+        let (request, deadline) = match Draft::parse(&delivery.body) {
+            Ok(draft) => {
+                let request = draft.complete(minted);
+                let deadline = self.timing(delivery, &request).deadline;
+                (request.request_id, deadline)
+            }
+            Err(rejected) => (
+                rejected.request_id.unwrap_or(minted.request_id),
+                deadline_of_unreadable(delivery),
+            ),
+        };
+        let target = target.clone();
+        (RequestKey { target, request }, deadline)
+    }
+
+    fn minted(&self, delivery: &Delivery) -> MintedIds {
+        let stored_at = delivery.stored_at.unix_millis();
+        MintedIds::of_message(&self.ports.invoke_stream, delivery.sequence, stored_at)
+    }
+
+    fn timing(&self, delivery: &Delivery, request: &InvocationRequest) -> Timing {
+        let own = request.timeout_sec.map(|it| it.duration());
+        let timeout = own.unwrap_or_else(|| {
+            let policies = self.ports.policies.current();
+            policies.default_timeout(&request.caller)
+        });
+        let (cut, bad_cut) = cut_of(delivery);
+        Timing {
+            timeout,
+            deadline: Deadline::of(delivery.stored_at, timeout, cut),
+            bad_cut,
+        }
+    }
+
     pub(super) fn admit(&self, received: Received) -> Admitted {
-        let minted = MintedIds::of_message(
-            &self.ports.invoke_stream,
-            received.delivery.sequence,
-            received.delivery.stored_at.unix_millis(),
-        );
+        let minted = self.minted(&received.delivery);
         match Draft::parse(&received.delivery.body) {
             Ok(draft) => self.admit_request(received, draft.complete(minted)),
             Err(rejected) => refuse_unreadable(received, rejected, minted),
@@ -56,17 +97,13 @@ impl<B, C> Pipeline<B, C> {
 
     fn admit_request(&self, received: Received, request: InvocationRequest) -> Admitted {
         let delivery = &received.delivery;
-        let own = request.timeout_sec.map(|it| it.duration());
-        let timeout = own.unwrap_or_else(|| {
-            self.ports
-                .policies
-                .current()
-                .default_timeout(&request.caller)
-        });
-        let (cut, bad_cut) = cut_of(delivery);
-        let deadline = Deadline::of(delivery.stored_at, timeout, cut);
-        let refusal = bad_cut
-            .map(|violation| ResultError::invalid_request(&[violation]))
+        let Timing {
+            timeout,
+            deadline,
+            bad_cut,
+        } = self.timing(delivery, &request);
+        let refusal = not_found(&received)
+            .or_else(|| bad_cut.map(|violation| ResultError::invalid_request(&[violation])))
             .or_else(|| self.refusal(&received, &request))
             .or_else(|| late(deadline, self.ports.clock.now(), timeout));
         let asked = Asked {
@@ -109,12 +146,30 @@ impl<B, C> Pipeline<B, C> {
         if let Err(denial) = policies.decide(caller, target, action, *hop) {
             return Some(denial.into());
         }
-        let denial = Denial::NotServed {
-            target: target.clone(),
-            action: action.clone(),
-        };
-        (!served.actions.contain(action)).then(|| denial.into())
+        match &served.service {
+            Service::Here { actions, .. } if !actions.contain(action) => {
+                let (target, action) = (target.clone(), action.clone());
+                Some(Denial::NotServed { target, action }.into())
+            }
+            Service::Here { .. } | Service::Away | Service::Nobody => None,
+        }
     }
+}
+
+/// That nobody ever does what is asked, if that is so.
+fn not_found(received: &Received) -> Option<ResultError> {
+    let Service::Nobody = received.served.service else {
+        return None;
+    };
+    let message = format!(
+        "no worker of the fleet ever served what is published to {}",
+        received.delivery.subject
+    );
+    Some(ResultError::new(ErrorCode::TargetNotFound, message))
+}
+
+fn deadline_of_unreadable(delivery: &Delivery) -> Deadline {
+    Deadline::of(delivery.stored_at, DEFAULT_TIMEOUT, None)
 }
 
 /// A message that is no request is answered as well, under whatever ids it has.
@@ -127,10 +182,12 @@ fn refuse_unreadable(received: Received, rejected: Rejected, minted: MintedIds) 
         },
         correlation: rejected.correlation_id.unwrap_or(minted.correlation_id),
         fingerprint: Fingerprint::of_bytes(&delivery.body),
-        deadline: Deadline::of(delivery.stored_at, DEFAULT_TIMEOUT, None),
+        deadline: deadline_of_unreadable(delivery),
         trace: Trace::of(&delivery.headers, &received.served.name),
     };
-    let plan = Plan::Refuse(ResultError::invalid_request(&rejected.violations));
+    let refusal =
+        not_found(&received).unwrap_or_else(|| ResultError::invalid_request(&rejected.violations));
+    let plan = Plan::Refuse(refusal);
     Admitted {
         received,
         asked,

@@ -26,7 +26,7 @@ pub use self::{
     ack::{Settled, Settlement},
     in_flight::InFlight,
     last_chance::LastChances,
-    ports::{EpochWatch, Ports, Served},
+    ports::{EpochWatch, Ports, Served, Service},
     session::{Session, SessionWatch},
     slots::{Slot, Slots},
 };

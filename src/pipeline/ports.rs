@@ -71,21 +71,44 @@ impl<B, C> Ports<B, C> {
     }
 }
 
-/// A target that this worker serves.
+/// A target whose deliveries are walked with here.
 pub struct Served {
     /// Its name.
     pub name: PurutoName,
-    /// What it can be asked to do.
-    pub actions: Actions,
-    /// Who does it.
-    pub handler: Arc<dyn Handler>,
+    /// Who does its work.
+    pub service: Service,
     /// What is counted of it.
     pub metrics: Arc<TargetMetrics>,
+}
+
+/// Who does a target's work.
+pub enum Service {
+    /// This worker.
+    Here {
+        /// What it can be asked to do.
+        actions: Actions,
+        /// Who does it.
+        handler: Arc<dyn Handler>,
+    },
+    /// Workers that are away: what has no answer yet is left to them until its deadline.
+    Away,
+    /// Nobody, ever: whoever asks is told so.
+    Nobody,
 }
 
 impl fmt::Debug for Served {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Served({})", self.name)
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Here { .. } => "Here",
+            Self::Away => "Away",
+            Self::Nobody => "Nobody",
+        })
     }
 }
 

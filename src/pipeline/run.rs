@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::Instrument as _;
 
 use super::{
-    Pipeline, Slot,
+    Pipeline, Service, Slot,
     admit::{Asked, Plan, timed_out},
     claim::{Claimed, Hold, held_delay},
     receive::{Received, Turned},
@@ -90,6 +90,10 @@ impl<B, C> Pipeline<B, C> {
         hold: &Hold,
         request: Arc<InvocationRequest>,
     ) -> Ended {
+        let Service::Here { handler, .. } = &received.served.service else {
+            // Whoever can run it comes back, or its deadline does.
+            return Ended::HandedOver;
+        };
         let deadline = Instant::now() + asked.deadline.left(self.ports.clock.now());
         let context = Context {
             request,
@@ -101,7 +105,7 @@ impl<B, C> Pipeline<B, C> {
         metrics.execution_started();
         trail::started(asked, hold);
         let started = Instant::now();
-        let work = AssertUnwindSafe(received.served.handler.handle(context)).catch_unwind();
+        let work = AssertUnwindSafe(handler.handle(context)).catch_unwind();
         let ended = tokio::select! {
             // A verdict about the claim comes before whatever the handler has to say.
             biased;

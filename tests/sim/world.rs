@@ -16,8 +16,8 @@ use puruto_fleet::{
     contract::{Lane, PurutoName, ResultError, Subjects},
     handler::{Context, Handler},
     pipeline::{
-        EpochWatch, InFlight, LastChances, Pipeline, Ports, Served, Session, SessionWatch, Settled,
-        Slots,
+        EpochWatch, InFlight, LastChances, Pipeline, Ports, Served, Service, Session, SessionWatch,
+        Settled, Slots,
     },
     policy::{LivePolicies, PolicySet},
     puruto::Actions,
@@ -156,8 +156,10 @@ impl World {
         let in_flight = InFlight::default();
         let served = Arc::new(Served {
             name: target(),
-            actions: Actions::Every,
-            handler: Arc::clone(&self.handler) as Arc<dyn Handler>,
+            service: Service::Here {
+                actions: Actions::Every,
+                handler: Arc::clone(&self.handler) as Arc<dyn Handler>,
+            },
             metrics: metrics.target(&target()),
         });
         let ports = Ports {

@@ -9,7 +9,7 @@ use crate::{
     config::Config,
     contract::PurutoName,
     handler::{Chat, Command, Handler},
-    pipeline::{Served, Slots},
+    pipeline::{Served, Service, Slots},
     puruto::{Fleet, Puruto, Work, WorkerSpec},
     runtime::{AgentRuntime, config::Mistake},
 };
@@ -70,8 +70,10 @@ pub(super) fn served(
         .map(|(puruto, spec)| {
             let served = Served {
                 name: puruto.name.clone(),
-                actions: spec.actions.clone(),
-                handler: handler(shared, puruto, spec)?,
+                service: Service::Here {
+                    actions: spec.actions.clone(),
+                    handler: handler(shared, puruto, spec)?,
+                },
                 metrics: shared.metrics.target(&puruto.name),
             };
             let slots = Slots::new(spec.concurrency.get().get());
