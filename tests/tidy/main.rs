@@ -70,6 +70,11 @@ fn every_promise_is_held_by_a_test_that_is_there() {
 }
 
 #[test]
+fn every_fault_of_others_has_a_test_that_is_there() {
+    hold(promises::untested);
+}
+
+#[test]
 fn nothing_is_left_for_later() {
     hold(unfinished::marks);
 }

@@ -51,6 +51,18 @@ fn a_promise_without_its_test_is_found() {
 }
 
 #[test]
+fn a_fault_of_others_without_its_test_is_found() {
+    let list =
+        "| seen | here | tests |\n|---|---|---|\n| a | b | `e2e: it_goes_well` |\n| c | d | |\n";
+    let found = faults(promises::untested, &[("tests/faults.md", list)]);
+    let expected = [
+        "tests/faults.md: a row without a test: | c | d | |",
+        "tests/faults.md: no test is called `it_goes_well`",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_layer_that_looks_down_is_found_however_it_is_spelt() {
     let fault = "`contract` may not name `store`";
     for (path, text) in [

@@ -1,24 +1,37 @@
-//! What the README promises, each by a test that is there.
+//! What the README promises, and what went wrong elsewhere: each held by a test that is there.
 
-use crate::project::Project;
+use crate::project::{Project, Source};
 
 /// Where the table of promises begins and ends.
-const TABLE: (&str, &str) = ("## What is promised", "\n## ");
+const PROMISES: (&str, &str) = ("## What is promised", "\n## ");
 
 /// Tests that the table of promises names and that no file has.
 pub(crate) fn unheld(project: &Project) -> Vec<String> {
     let readme = project.file("README.md");
-    let Some((_, after)) = readme.text.split_once(TABLE.0) else {
+    let Some((_, after)) = readme.text.split_once(PROMISES.0) else {
         return vec![readme.fault("has no table of promises")];
     };
-    let table = after.split(TABLE.1).next().unwrap_or(after);
+    let table = after.split(PROMISES.1).next().unwrap_or(after);
+    missing(project, readme, table)
+}
+
+/// Tests that the list of other systems' faults names and that no file has, and rows without any.
+pub(crate) fn untested(project: &Project) -> Vec<String> {
+    let list = project.file("tests/faults.md");
+    let rows = list.text.lines().filter(|line| line.starts_with("| "));
+    let bare = rows.skip(1).filter(|row| named(row).next().is_none());
+    let bare = bare.map(|row| list.fault(&format!("a row without a test: {row}")));
+    bare.chain(missing(project, list, &list.text)).collect()
+}
+
+fn missing(project: &Project, source: &Source, table: &str) -> Vec<String> {
     let is_there = |test: &str| {
         let head = format!("fn {test}(");
         project.rust().any(|source| source.text.contains(&head))
     };
     let missing = named(table).filter(|test| !is_there(test));
     missing
-        .map(|test| readme.fault(&format!("no test is called `{test}`")))
+        .map(|test| source.fault(&format!("no test is called `{test}`")))
         .collect()
 }
 
