@@ -12,6 +12,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cluster;
 mod fleet;
 mod patience;
 mod records;
@@ -39,3 +40,4 @@ mod stalled;
 mod storm;
 mod takeover;
 mod telemetry;
+mod three_nats;

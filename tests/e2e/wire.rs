@@ -29,8 +29,10 @@ pub(crate) struct Wire {
 pub(crate) struct Heard(Subscriber);
 
 impl Wire {
+    /// Connects to any of the servers, whose addresses are joined by commas.
     pub(crate) async fn connect(url: &str) -> Self {
-        let client = async_nats::connect(url).await.expect("a connection");
+        let addresses: Vec<_> = url.split(',').map(str::to_owned).collect();
+        let client = async_nats::connect(addresses).await.expect("a connection");
         let jetstream = jetstream::new(client.clone());
         Self { client, jetstream }
     }
@@ -51,6 +53,19 @@ impl Wire {
         let sent = self.jetstream.publish_with_headers(subject, headers, body);
         let stored = sent.await.expect("published").await.expect("stored");
         stored.sequence
+    }
+
+    /// As [`Wire::publish_with`]; nothing when the servers did not say that it is stored.
+    pub(crate) async fn try_publish(
+        &self,
+        subject: &str,
+        headers: HeaderMap,
+        body: String,
+    ) -> Option<u64> {
+        let sent = self
+            .jetstream
+            .publish_with_headers(subject.to_owned(), headers, body.into());
+        Some(sent.await.ok()?.await.ok()?.sequence)
     }
 
     /// Publishes a request to its target.
@@ -83,8 +98,8 @@ impl Wire {
 
     /// Whether nothing stands under `subject`; asked of a stream that answers.
     pub(crate) async fn messages(&self, stream: &str) -> u64 {
-        let mut stream = self.stream(stream).await;
-        stream.info().await.expect("its state").state.messages
+        let stream = self.stream(stream).await;
+        stream.cached_info().state.messages
     }
 
     /// Waits until no request waits or is unacknowledged.
