@@ -16,7 +16,7 @@ use super::{
 use crate::{
     broker::Broker,
     contract::{IpcKind, ResultError},
-    store::{Attempt, Claim, ClaimAnswer, Claimed as Grant, Claims, Exhausted, Nonce, StoreFault},
+    store::{Attempt, Claim, ClaimAnswer, Claimed as Grant, Claims, Nonce, StoreFault},
     telemetry::labels::ClaimOutcome,
 };
 
@@ -73,11 +73,21 @@ impl Hold {
     }
 }
 
+/// A request that killed its workers as often as it may be executed: this worker alone may answer
+/// it, and it is not to run. Made only here.
+#[derive(Debug)]
+pub(super) struct Deadly {
+    pub(super) claimed: Box<Claimed>,
+    pub(super) last_worker: Box<str>,
+}
+
 /// What a claim led to.
 #[derive(Debug)]
 pub(super) enum Claiming {
     /// It is ours to run.
     Ours(Box<Claimed>),
+    /// It is ours to bury.
+    Deadly(Deadly),
     /// It has its answer.
     Answered(Box<Committed>),
 }
@@ -161,11 +171,11 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             }
             ClaimAnswer::Exhausted(exhausted) => {
                 metrics.claimed(ClaimOutcome::Exhausted);
-                let mut admitted = admitted;
-                admitted.plan = Plan::Refuse(poisoned(&exhausted));
                 let grant = &exhausted.claimed;
-                let claimed = self.granted(admitted, grant, session, nonce, cancel);
-                Ok(Claiming::Ours(claimed))
+                Ok(Claiming::Deadly(Deadly {
+                    claimed: self.granted(admitted, grant, session, nonce, cancel),
+                    last_worker: exhausted.last_worker,
+                }))
             }
             ClaimAnswer::Held(_) => {
                 metrics.claimed(ClaimOutcome::Held);
@@ -276,15 +286,6 @@ fn conflict(asked: &Asked) -> ResultError {
         asked.key.request
     );
     ResultError::ipc(IpcKind::RequestIdConflict, message)
-}
-
-fn poisoned(exhausted: &Exhausted) -> ResultError {
-    let message = format!(
-        "its workers died {} times while they ran it, the last one {}: it is not run again",
-        exhausted.claimed.attempt, exhausted.last_worker
-    );
-    ResultError::ipc(IpcKind::Poisoned, message)
-        .with("attempts", exhausted.claimed.attempt.number())
 }
 
 #[cfg(test)]

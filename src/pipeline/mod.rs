@@ -5,6 +5,7 @@
 
 mod ack;
 mod admit;
+mod bury;
 mod claim;
 mod commit;
 mod publish;
@@ -37,7 +38,7 @@ use self::{
     receive::{Received, Turned},
 };
 use crate::{
-    broker::{Broker, Delivery},
+    broker::{Broker, DeadLetters, Delivery},
     store::Claims,
 };
 
@@ -55,7 +56,7 @@ impl<B, C> Clone for Pipeline<B, C> {
     }
 }
 
-impl<B: Broker, C: Claims> Pipeline<B, C> {
+impl<B: Broker + DeadLetters, C: Claims> Pipeline<B, C> {
     /// A pipeline over these ports.
     pub fn new(ports: Ports<B, C>) -> Self {
         Self {
@@ -84,14 +85,14 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         slot: Slot,
     ) -> Result<Published, Turned> {
         let admitted = self.admit(received);
-        let committed = match Box::pin(self.claim(admitted, flight)).await? {
-            Claiming::Ours(claimed) => {
-                let ran = self.run(claimed, slot).await?;
-                Box::pin(self.commit(ran)).await?
-            }
+        let claimed = match Box::pin(self.claim(admitted, flight)).await? {
+            Claiming::Ours(claimed) => claimed,
+            Claiming::Deadly(deadly) => Box::pin(self.bury(deadly)).await?,
             // Its result is durable already, or it can have none of its own: only news is owed.
-            Claiming::Answered(committed) => *committed,
+            Claiming::Answered(committed) => return Box::pin(self.publish(*committed)).await,
         };
+        let ran = self.run(claimed, slot).await?;
+        let committed = Box::pin(self.commit(ran)).await?;
         Box::pin(self.publish(committed)).await
     }
 }

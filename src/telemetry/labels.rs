@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::{
+    broker::DeadReason,
     contract::ErrorCode,
     runtime::observe::{CallStatus, Validation},
     store::{ClaimAnswer, CommitAnswer, Renewal, StoreFault},
@@ -181,6 +182,18 @@ impl Label for ErrorCode {
     }
 }
 
+impl Label for DeadReason {
+    const ALL: &'static [Self] = &Self::ALL;
+
+    fn text(self) -> &'static str {
+        self.as_str()
+    }
+
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
 impl Label for CallStatus {
     const ALL: &'static [Self] = &[Self::Ok, Self::Error];
 
@@ -236,6 +249,7 @@ mod tests {
     #[test]
     fn the_labels_of_other_modules_are_complete_and_in_order() {
         every_value_stands_at_its_index::<ErrorCode>();
+        every_value_stands_at_its_index::<DeadReason>();
         every_value_stands_at_its_index::<CallStatus>();
         every_value_stands_at_its_index::<Validation>();
         // The last ones as declared: none is left out.

@@ -15,7 +15,11 @@ use super::{
     labels::{EvictionReason, Label, ReloadOutcome, RenewalOutcome},
     names::{self, MetricDef},
 };
-use crate::{broker::BrokerFault, contract::PurutoName, store::StoreFault};
+use crate::{
+    broker::{BrokerFault, DeadReason},
+    contract::PurutoName,
+    store::StoreFault,
+};
 
 mod register;
 /// What is counted of model calls.
@@ -50,6 +54,7 @@ struct Families {
     supervisor: IntGauge,
     evicted: CounterBy<EvictionReason>,
     takeover_naks: IntCounter,
+    buried: CounterBy<DeadReason>,
     pull_stalled: IntCounter,
     last_fault: Mutex<Option<LastFault>>,
 }
@@ -89,6 +94,7 @@ impl Metrics {
             supervisor: to.gauge(&names::SUPERVISOR).with_label_values(&NO_LABELS),
             evicted: by(&to, &names::SESSIONS_EVICTED),
             takeover_naks: alone(&to, &names::TAKEOVER_NAKS),
+            buried: by(&to, &names::DEAD_LETTERS),
             pull_stalled: alone(&to, &names::PULL_STALLED),
             last_fault: Mutex::default(),
             registry,
@@ -122,6 +128,11 @@ impl Metrics {
     /// This process's clock was off and followed the store's.
     pub fn clock_moved(&self) {
         self.0.clock_moved.inc();
+    }
+
+    /// A message was kept as a dead letter.
+    pub fn buried(&self, reason: DeadReason) {
+        self.0.buried.inc(reason);
     }
 
     /// A connection to the broker was made anew.

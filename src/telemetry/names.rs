@@ -98,6 +98,7 @@ metrics! {
     SUPERVISOR: Gauge "puruto_supervisor" [] "Whether this process supervises the fleet (0/1)";
     SESSIONS_EVICTED: Counter "puruto_sessions_evicted_total" ["reason"] "Sessions of others that this process ended as dead";
     TAKEOVER_NAKS: Counter "puruto_takeover_naks_total" [] "Messages given back on behalf of a dead worker";
+    DEAD_LETTERS: Counter "puruto_dead_letters_total" ["reason"] "Messages that this process kept as dead letters, by why";
     PULL_STALLED: Counter "puruto_pull_stalled_total" [] "Pull streams rebuilt since they had gone silent";
 }
 

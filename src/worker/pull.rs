@@ -8,7 +8,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::lanes::{View, share};
 use crate::{
-    broker::{Broker, Delivery, Pull},
+    broker::{Broker, DeadLetters, Delivery, Pull},
     pipeline::{Pipeline, Served, SessionWatch, Settled, Slots},
     store::Claims,
 };
@@ -42,7 +42,7 @@ pub(super) struct Puller<B: Broker, C> {
     pub(super) stop: CancellationToken,
 }
 
-impl<B: Broker, C: Claims> Puller<B, C> {
+impl<B: Broker + DeadLetters, C: Claims> Puller<B, C> {
     /// Pulls until it is told to stop; what was asked for is then withdrawn. Walks go on.
     pub(super) async fn run(mut self) {
         let own = TaskTracker::new();

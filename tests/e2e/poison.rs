@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::{
     fleet::Fleet,
     records::Records,
-    wire::{RESULTS, Wire, header, json_of, request},
+    wire::{DEAD_LETTERS, RESULTS, Wire, header, json_of, request},
 };
 
 /// Kills its worker when it is told to, and else answers at once.
@@ -93,6 +93,7 @@ async fn a_request_that_kills_its_workers_ends_as_poisoned_and_the_others_finish
     assert_eq!(header(&stored.headers, "Puruto-Attempt"), Some(&*most));
     let message = error["message"].as_str().expect("a message");
     assert!(deaths.iter().any(|it| message.contains(it)), "{message}");
+    assert_eq!(wire.messages(DEAD_LETTERS).await, 1);
     for other in &others {
         let result = json_of(&wire.result(other).await.payload);
         assert_eq!(result["result"]["summary"], "fine", "{result}");

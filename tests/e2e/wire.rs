@@ -16,6 +16,8 @@ use crate::{
 pub(crate) const INVOKE: &str = "PURUTO_INVOKE";
 /// Where results stand.
 pub(crate) const RESULTS: &str = "PURUTO_RESULTS";
+/// Where dead letters are kept.
+pub(crate) const DEAD_LETTERS: &str = "PURUTO_DLQ";
 
 /// A client of the broker.
 #[derive(Clone, Debug)]

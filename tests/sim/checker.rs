@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use puruto_fleet::{
-    broker::twin::SettlementKind,
+    broker::{BuriedLetter, DeadReason, twin::SettlementKind},
     contract::{Header, Subjects},
-    store::Nonce,
+    store::{MAX_ATTEMPTS, Nonce},
 };
 use serde_json::Value;
 
@@ -20,6 +20,7 @@ pub fn check(world: &World, scenario: &Scenario, told: &str) {
     commits_carry_the_current_nonce(world, told);
     published_is_what_was_committed(world, scenario, told);
     nothing_is_left_and_nothing_was_lost(world, told);
+    whoever_is_poisoned_has_one_letter_and_nobody_else(world, told);
     assert_eq!(world.executions_after_done(), 0, "S5, {told}");
     assert!(
         world.executions() <= 1 + scenario.executions,
@@ -81,6 +82,23 @@ fn published_is_what_was_committed(world: &World, scenario: &Scenario, told: &st
             assert_eq!(value["error"]["details"]["kind"], kind, "{told}");
         }
         (wanted, found) => panic!("{told}: wanted aside {wanted:?}, found {found:?}"),
+    }
+}
+
+/// Every poisoned result has its dead letter, and nothing else has one.
+fn whoever_is_poisoned_has_one_letter_and_nobody_else(world: &World, told: &str) {
+    let results = world.broker.results();
+    let poisoned = results.values().filter(|stored| {
+        let value: Value = serde_json::from_slice(&stored.body).expect("JSON");
+        value["error"]["details"]["kind"] == "poisoned"
+    });
+    let letters = world.broker.dead_letters();
+    assert_eq!(letters.len(), poisoned.count(), "{told}");
+    for BuriedLetter { letter, .. } in letters {
+        assert_eq!(letter.reason, DeadReason::Poisoned, "{told}");
+        assert_eq!(letter.request, Some(ids().1), "{told}");
+        assert_eq!(letter.attempts, Some(MAX_ATTEMPTS), "{told}");
+        assert_eq!(letter.last_worker.as_deref(), Some("sim"), "{told}");
     }
 }
 

@@ -12,7 +12,8 @@ use std::{
 use bytes::Bytes;
 use puruto_fleet::{
     broker::{
-        AckFault, Broker, BrokerFault, Publishing, ResultMessage, StoredResult,
+        AckFault, Broker, BrokerFault, DeadLetter, DeadLetters, Publishing, ResultMessage,
+        StoredResult,
         twin::{BrokerTwin, TwinLane},
     },
     contract::{Lane, PurutoName},
@@ -190,6 +191,15 @@ pub struct SimBroker {
     pub joints: Joints,
     /// Acks that came when no result stood (S4).
     pub too_early: Arc<AtomicUsize>,
+}
+
+impl DeadLetters for SimBroker {
+    async fn bury(&self, letter: &DeadLetter) -> Result<(), BrokerFault> {
+        self.joints.pass().await.map_err(broker_timed_out)?;
+        let answer = self.twin.bury(letter).await;
+        self.joints.pass().await.map_err(broker_timed_out)?;
+        answer
+    }
 }
 
 impl Broker for SimBroker {

@@ -12,6 +12,7 @@
 
 mod checker;
 mod joints;
+mod letters;
 mod scenario;
 mod world;
 

@@ -152,12 +152,13 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// The joint between a claim and the run: a worker that dies there has made an attempt.
-const CLAIMED: usize = 1;
-
 fn body(prompt: &str, action: &str) -> Value {
+    body_of("r", prompt, action)
+}
+
+pub fn body_of(id: &str, prompt: &str, action: &str) -> Value {
     json!({
-        "request_id": "r", "correlation_id": "c", "caller": "puruto-reservations",
+        "request_id": id, "correlation_id": "c", "caller": "puruto-reservations",
         "target": "puruto-financial", "action": action, "prompt": prompt, "timeout_sec": 60
     })
 }
@@ -208,12 +209,7 @@ impl Scenario {
             world.publish(&body);
         }
         for _ in 0..self.deaths {
-            let mut worker = world.worker(Mischief::Die(CLAIMED)).await;
-            let (joints, walk) = worker.start(world.delivery().await);
-            tokio::select! {
-                _ = walk => panic!("{}: nothing to die of", self.name),
-                () = joints.stopped() => world.bury(&mut worker).await,
-            }
+            world.kill_whoever_claims_next().await;
         }
         match self.cancel {
             Cancel::Never => {}

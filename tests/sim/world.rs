@@ -40,6 +40,9 @@ const RESULTS_KEPT: Duration = Duration::from_secs(72 * 3600);
 /// How long a renewal of a session is trusted.
 const SESSION_GOOD_FOR: Duration = Duration::from_secs(12);
 
+/// The joint between a claim and the run: a worker that dies there has made an attempt.
+const CLAIMED: usize = 1;
+
 pub struct World {
     pub clock: Clock,
     pub broker: BrokerTwin,
@@ -222,6 +225,16 @@ impl World {
         self.store.expire_session(&worker.session);
         for sequence in self.broker.pending() {
             self.broker.redeliver_now(sequence);
+        }
+    }
+
+    /// A worker dies right after it has claimed the next delivery.
+    pub async fn kill_whoever_claims_next(&self) {
+        let mut worker = self.worker(Mischief::Die(CLAIMED)).await;
+        let (joints, walk) = worker.start(self.delivery().await);
+        tokio::select! {
+            _ = walk => panic!("nothing to die of"),
+            () = joints.stopped() => self.bury(&mut worker).await,
         }
     }
 
