@@ -20,6 +20,9 @@ pub mod store;
 /// Seam to JetStream: where requests come from and results go.
 pub mod broker;
 
+/// What the servers are like, and what that guarantees.
+pub mod installation;
+
 /// Seam to the model: one resilient call.
 pub mod runtime;
 

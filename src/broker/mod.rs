@@ -5,12 +5,14 @@
 mod ack_subject;
 mod dead_letter;
 mod drift;
+mod durability;
 mod header_block;
 /// How NATS tools find services, as data.
 pub mod micro;
 mod names;
 /// The real broker: JetStream.
 pub mod nats;
+mod needs;
 mod stored;
 /// Streams and consumers as data.
 pub mod topology;
@@ -24,6 +26,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 pub use self::{
     dead_letter::{BuriedLetter, DeadLetter, DeadReason, Missing, NoDeadLetter},
     drift::Drift,
+    durability::{Durability, SyncInterval},
     header_block::HeaderFault,
     names::{ConsumerName, StreamName},
     stored::{StoredMessage, SubjectCount, UnreadableHeaders},

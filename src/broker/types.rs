@@ -176,6 +176,14 @@ pub enum BrokerFault {
         /// JetStream's error code, if it gave one.
         code: Option<u64>,
     },
+    /// The server does not permit its user a subject.
+    #[error("nats does not permit {operation}: {reason}; see config/nats-users.conf")]
+    Denied {
+        /// What was asked.
+        operation: &'static str,
+        /// The server's words, which name the subject.
+        reason: String,
+    },
     /// The message is larger than the server takes.
     #[error("the message has {bytes} bytes; the server takes at most {limit}")]
     TooLarge {
@@ -197,6 +205,7 @@ impl BrokerFault {
             Self::Unreachable { .. } => "unreachable",
             Self::TimedOut { .. } => "timed_out",
             Self::Refused { .. } => "refused",
+            Self::Denied { .. } => "denied",
             Self::TooLarge { .. } => "too_large",
             Self::Unsuitable(_) => "unsuitable",
         }

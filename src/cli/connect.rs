@@ -27,6 +27,7 @@ pub(super) fn nats_options(
         urls: nats.url.iter().map(str::to_owned).collect(),
         auth: auth(nats),
         tls: NatsTls::default(),
+        inbox: nats.inbox.as_ref().map(|inbox| inbox.as_str().to_owned()),
         subjects: nats.prefix.clone(),
         role,
         worker: name.to_owned(),

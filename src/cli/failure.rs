@@ -83,7 +83,9 @@ const fn exit_of(fault: &ClientFault) -> Exit {
             | StoreFault::TimedOut { .. }
             | StoreFault::Unready { .. },
         ) => Exit::NoConnection,
-        ClientFault::Broker(BrokerFault::Refused { .. } | BrokerFault::Unsuitable(_))
+        ClientFault::Broker(
+            BrokerFault::Refused { .. } | BrokerFault::Denied { .. } | BrokerFault::Unsuitable(_),
+        )
         | ClientFault::Store(StoreFault::Nonsense { .. } | StoreFault::Unsuitable(_))
         | ClientFault::Unreadable { .. } => Exit::Error,
     }

@@ -33,5 +33,5 @@ pub use self::{
     layers::Source,
     mistake::{Mistake, Mistakes},
     sections::{ClientConfig, Config, LogConfig, NatsConfig, RedisConfig, WorkerConfig},
-    value::{LogStyle, RedisPrefix, Secret, Storage, Whole, WorkerName},
+    value::{InboxName, LogStyle, RedisPrefix, Secret, Storage, Whole, WorkerName},
 };

@@ -162,6 +162,11 @@ plain_text! {
 }
 
 plain_text! {
+    /// Behind what a process is answered.
+    InboxName
+}
+
+plain_text! {
     /// What a worker process is called.
     WorkerName
 }

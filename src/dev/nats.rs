@@ -18,6 +18,9 @@ const INFO_CAP: u64 = 64 * 1024;
 
 /// Adds the arguments: loopback only, with JetStream in the data folder.
 pub(super) fn add_arguments(command: &mut Command, launch: &Launch, port: Port, name: &str) {
+    if let Some(settings) = &launch.settings {
+        command.arg("--config").arg(settings);
+    }
     command
         .args(["--addr", &port.address().ip().to_string()])
         .args(["--port", &port.to_string()])

@@ -102,6 +102,7 @@ impl PairLaunch {
             tool,
             program: found.program,
             data: self.data.join(tool.name()),
+            settings: None,
             port: self.port(tool),
             guard: self.guard.clone(),
         })

@@ -14,6 +14,7 @@ const ANSWER_CAP: u64 = 64 * 1024;
 
 /// Adds the arguments: loopback only, every write in the append-only file, never evicting a key.
 pub(super) fn add_arguments(command: &mut Command, launch: &Launch, port: Port) {
+    command.args(&launch.settings);
     command
         .args(["--bind", &port.address().ip().to_string()])
         .args(["--port", &port.to_string()])

@@ -45,6 +45,8 @@ pub struct Launch {
     pub program: PathBuf,
     /// The folder of its data and its log; made when missing.
     pub data: PathBuf,
+    /// A configuration file of its own; what stands here goes before it.
+    pub settings: Option<PathBuf>,
     /// Where it shall listen.
     pub port: PortChoice,
     /// Lets it not outlive us.

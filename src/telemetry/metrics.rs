@@ -16,7 +16,7 @@ use super::{
     names::{self, MetricDef},
 };
 use crate::{
-    broker::{BrokerFault, DeadReason},
+    broker::{BrokerFault, DeadReason, nats::Incident},
     contract::PurutoName,
     store::StoreFault,
 };
@@ -48,6 +48,7 @@ struct Families {
     fenced: IntCounter,
     clock_moved: IntCounter,
     reconnects: IntCounter,
+    incidents: IntCounterVec,
     store_faults: IntCounterVec,
     broker_faults: IntCounterVec,
     reloads: CounterBy<ReloadOutcome>,
@@ -88,6 +89,7 @@ impl Metrics {
             fenced: alone(&to, &names::FENCED),
             clock_moved: alone(&to, &names::CLOCK_MOVED),
             reconnects: alone(&to, &names::BROKER_RECONNECTS),
+            incidents: to.counter(&names::BROKER_INCIDENTS),
             store_faults: to.counter(&names::STORE_FAULTS),
             broker_faults: to.counter(&names::BROKER_FAULTS),
             reloads: by(&to, &names::POLICY_RELOADS),
@@ -135,9 +137,18 @@ impl Metrics {
         self.0.buried.inc(reason);
     }
 
-    /// A connection to the broker was made anew.
-    pub fn broker_reconnected(&self) {
-        self.0.reconnects.inc();
+    /// Something befell a connection to the broker.
+    pub fn broker_incident(&self, incident: &Incident) {
+        count_kind(&self.0.incidents, incident.kind());
+        match incident {
+            Incident::Reconnected | Incident::Rebuilt => self.0.reconnects.inc(),
+            Incident::PullStalled => self.0.pull_stalled.inc(),
+            Incident::Disconnected
+            | Incident::SlowConsumer
+            | Incident::PermissionDenied(_)
+            | Incident::LameDuck
+            | Incident::Error(_) => {}
+        }
     }
 
     /// A call to the store failed.
@@ -187,11 +198,6 @@ impl Metrics {
     /// This many messages were given back on behalf of a dead worker.
     pub fn gave_back_for_the_dead(&self, messages: usize) {
         self.0.takeover_naks.inc_by(messages as u64);
-    }
-
-    /// A silent pull stream was rebuilt.
-    pub fn pull_stalled(&self) {
-        self.0.pull_stalled.inc();
     }
 
     /// All counters in the text format 0.0.4 of Prometheus.
@@ -257,6 +263,7 @@ mod tests {
         touch_runtime(&metrics, "m");
         metrics.store_faulted(&StoreFault::Unsuitable("too old".into()));
         metrics.broker_faulted(&BrokerFault::Unsuitable("too old".into()));
+        metrics.broker_incident(&Incident::LameDuck);
         let text = metrics.render();
         for def in names::METRICS {
             let kind = format!("{:?}", def.kind).to_lowercase();

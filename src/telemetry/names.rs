@@ -92,6 +92,7 @@ metrics! {
     FENCED: Counter "puruto_fenced_total" [] "Times that this process fenced itself";
     CLOCK_MOVED: Counter "puruto_clock_moved_total" [] "Times that this process's clock was off and followed the store's";
     BROKER_RECONNECTS: Counter "puruto_broker_reconnects_total" [] "Connections to the broker made anew";
+    BROKER_INCIDENTS: Counter "puruto_broker_incidents_total" ["kind"] "What befell the connections to the broker";
     STORE_FAULTS: Counter "puruto_store_faults_total" ["kind"] "Calls to the store that failed";
     BROKER_FAULTS: Counter "puruto_broker_faults_total" ["kind"] "Calls to the broker that failed";
     POLICY_RELOADS: Counter "puruto_policy_reloads_total" ["outcome"] "Changed policy files read again";

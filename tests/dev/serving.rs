@@ -169,6 +169,7 @@ async fn a_server_that_does_not_come_up_shows_its_last_words() {
         tool: Tool::Nats,
         program: machine.own("nats-server", "echo 'no space left on device'; exit 3"),
         data: machine.folder("data"),
+        settings: None,
         port: PortChoice::Free,
         guard: support::guard(),
     };
@@ -186,6 +187,7 @@ async fn launch(tool: Tool, data: &Path, port: Port) -> Launch {
         tool,
         program: found.expect("a program").program,
         data: data.to_owned(),
+        settings: None,
         port: PortChoice::Exactly(port),
         guard: support::guard(),
     }

@@ -43,7 +43,11 @@ impl Fleet {
 
     /// These Purutos, each with its `worker.toml`; [`CALLER`] may ask all of them for anything.
     pub(crate) async fn of(purutos: &[(&str, &str)]) -> Self {
-        let servers = Servers::start().await;
+        Self::of_these(purutos, Servers::start().await)
+    }
+
+    /// The same, on these servers.
+    pub(crate) fn of_these(purutos: &[(&str, &str)], servers: Servers) -> Self {
         let workers_dir = servers.folder().join("workers");
         for (name, worker) in purutos {
             let folder = workers_dir.join(name);

@@ -64,6 +64,13 @@ impl Records {
         None
     }
 
+    /// Changes a setting of the server.
+    pub(crate) async fn set(&mut self, setting: &str, value: &str) {
+        let mut command = redis::cmd("CONFIG");
+        command.arg("SET").arg(setting).arg(value);
+        let () = command.query_async(&mut self.0).await.expect("set");
+    }
+
     /// Empties the server.
     pub(crate) async fn flush(&mut self) {
         let () = self.0.flushall().await.expect("emptied");

@@ -1,7 +1,7 @@
 //! The fleet as a stranger's client sees it: subjects and streams, nothing of our own code.
 
 use async_nats::{
-    Client, HeaderMap, Message, Subscriber,
+    Client, ConnectOptions, HeaderMap, Message, Subscriber,
     jetstream::{self, Context, consumer, message::StreamMessage, stream},
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -33,8 +33,13 @@ pub(crate) struct Heard(Subscriber);
 impl Wire {
     /// Connects to any of the servers, whose addresses are joined by commas.
     pub(crate) async fn connect(url: &str) -> Self {
+        Self::connect_with(ConnectOptions::new(), url).await
+    }
+
+    /// The same, as a user.
+    pub(crate) async fn connect_with(options: ConnectOptions, url: &str) -> Self {
         let addresses: Vec<_> = url.split(',').map(str::to_owned).collect();
-        let client = async_nats::connect(addresses).await.expect("a connection");
+        let client = options.connect(addresses).await.expect("a connection");
         let jetstream = jetstream::new(client.clone());
         Self { client, jetstream }
     }

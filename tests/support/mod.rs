@@ -8,9 +8,10 @@
 )]
 
 pub(crate) mod foreign;
+pub(crate) mod users;
 
 use std::{
-    env,
+    env, fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -40,9 +41,19 @@ pub(crate) struct Servers {
 impl Servers {
     /// Starts both, installing them first on a machine that has neither.
     pub(crate) async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// The same, with this configuration of NATS.
+    pub(crate) async fn start_with(nats: Option<&str>) -> Self {
         let folder = TempDir::new().expect("a temporary folder");
+        let settings = nats.map(|text| {
+            let path = folder.path().join("nats.conf");
+            fs::write(&path, text).expect("a file");
+            path
+        });
         let (nats, redis) = tokio::join!(
-            start(Tool::Nats, folder.path()),
+            start_with(Tool::Nats, folder.path(), settings),
             start(Tool::Redis, folder.path())
         );
         Self {
@@ -60,11 +71,17 @@ impl Servers {
 
 /// One server with its data under `folder`.
 pub(crate) async fn start(tool: Tool, folder: &Path) -> Server {
+    start_with(tool, folder, None).await
+}
+
+/// The same, with a configuration file of its own.
+pub(crate) async fn start_with(tool: Tool, folder: &Path, settings: Option<PathBuf>) -> Server {
     let found = dev::obtain(tool, &places(), &say).await.expect("a program");
     let launch = Launch {
         tool,
         program: found.program,
         data: folder.join(tool.name()),
+        settings,
         port: PortChoice::Free,
         guard: guard(),
     };

@@ -14,6 +14,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("policy", "contract"),
     ("store", "clock contract"),
     ("broker", "clock contract store"),
+    ("installation", "clock contract store broker"),
     ("runtime", "clock contract"),
     ("handler", "clock contract store runtime"),
     ("puruto", "contract policy runtime handler"),
@@ -33,7 +34,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("chaos", "clock contract store broker dev"),
     (
         "cli",
-        "clock contract policy store broker runtime handler puruto telemetry worker client config dev chaos",
+        "clock contract policy store broker installation runtime handler puruto telemetry worker client config dev chaos",
     ),
     // The binary.
     ("main", "clock config telemetry dev cli"),

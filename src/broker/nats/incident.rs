@@ -69,6 +69,21 @@ impl Observer {
 }
 
 impl Incident {
+    /// A stable, low-cardinality name for metrics.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Disconnected => "disconnected",
+            Self::Reconnected => "reconnected",
+            Self::Rebuilt => "rebuilt",
+            Self::SlowConsumer => "slow_consumer",
+            Self::PermissionDenied(_) => "permission_denied",
+            Self::LameDuck => "lame_duck",
+            Self::Error(_) => "error",
+            Self::PullStalled => "pull_stalled",
+        }
+    }
+
     /// What an event of the client library means; `None` for those that we cause ourselves.
     pub(super) fn of(event: &Event) -> Option<Self> {
         match event {

@@ -6,11 +6,7 @@
 //! needs to know. It is its own request multiplexer, because replies have to be told apart from
 //! "no responders" and must not leave an entry behind when they are lost.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_nats::{Client, Event, HeaderMap, Message, Subject, Subscriber};
 use bytes::Bytes;
@@ -22,8 +18,8 @@ use tokio::{
 };
 
 use super::{
-    super::BrokerFault, incident::Incident, options::NatsOptions, unanswered::Unanswered,
-    waiting::Waiting,
+    super::BrokerFault, denials::Denials, incident::Incident, options::NatsOptions,
+    unanswered::Unanswered, waiting::Waiting,
 };
 
 /// Events that may wait for the link's task.
@@ -33,6 +29,9 @@ const EVENTS_MAX: usize = 128;
 /// died young.
 const REBUILD_DELAY: Duration = Duration::from_millis(20);
 const REBUILD_DELAY_MAX: Duration = Duration::from_secs(2);
+
+/// What is asked of the system account is asked on the off chance: a refusal is nobody's trouble.
+const SYSTEM_SUBJECTS: &str = "\"$SYS.";
 
 /// A connection that lived this long did not die young.
 const GROWN_UP: Duration = Duration::from_secs(60);
@@ -58,8 +57,7 @@ struct Shared {
     inbox: Box<str>,
     waiting: Waiting,
     wire: watch::Sender<Arc<Wire>>,
-    /// The last refusal for want of a permission: the server tells it apart from the call.
-    denied: Mutex<Option<(Instant, String)>>,
+    denials: Denials,
 }
 
 /// What a client connection needs to be watched by.
@@ -98,10 +96,10 @@ impl Link {
         let shared = Arc::new(Shared {
             options: Arc::clone(options),
             usage,
+            denials: Denials::none(replies_to(&inbox)),
             inbox,
             waiting: Waiting::default(),
             wire: watch::Sender::new(Arc::new(wire)),
-            denied: Mutex::new(None),
         });
         let task = tokio::spawn(supervise(Arc::clone(&shared), first));
         Ok(Self { shared, task })
@@ -186,13 +184,30 @@ impl Link {
                 .await?;
             Ok(ticket.reply().await)
         };
-        match timeout(bound, exchange).await {
+        let answered = tokio::select! {
+            biased;
+            answered = timeout(bound, exchange) => answered,
+            words = self.shared.denials.hear_of(subject, began) => {
+                return Err(Unanswered::Denied(words));
+            }
+        };
+        match answered {
             Ok(Ok(message)) if message.status == Some(async_nats::StatusCode::NO_RESPONDERS) => {
                 Err(Unanswered::NoResponders)
             }
             Ok(answered) => answered,
-            Err(_) => Err(self.silence(began, bound)),
+            Err(_) => Err(self.silence(bound)),
         }
+    }
+
+    /// The server's words when it refused that replies be heard.
+    pub(super) fn deaf(&self) -> Option<&str> {
+        self.shared.denials.deaf()
+    }
+
+    /// The server's words when it has refused `subject` since `since`.
+    pub(super) fn denied(&self, subject: &str, since: Instant) -> Option<String> {
+        self.shared.denials.of(subject, since)
     }
 
     async fn send(
@@ -229,15 +244,8 @@ impl Link {
         }
     }
 
-    /// Why a call that began then has had no answer.
-    fn silence(&self, began: Instant, bound: Duration) -> Unanswered {
-        let denied = self.shared.denied.lock();
-        let denied = denied.unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((at, words)) = denied
-            && at >= began
-        {
-            return Unanswered::Denied(words);
-        }
+    /// Why a call has had no answer.
+    fn silence(&self, bound: Duration) -> Unanswered {
         let state = self.wire().client.connection_state();
         if state == async_nats::connection::State::Connected {
             return Unanswered::TimedOut { after: bound };
@@ -269,6 +277,11 @@ async fn send_on(
     }
 }
 
+/// What a link hears its replies under.
+fn replies_to(inbox: &str) -> String {
+    format!("{inbox}.*")
+}
+
 impl Watched {
     /// The replies' subscription is the first thing on a connection: no call can overtake it.
     async fn connect(
@@ -278,7 +291,7 @@ impl Watched {
     ) -> Result<Self, BrokerFault> {
         let (sender, events) = mpsc::channel(EVENTS_MAX);
         let client = options.connect(usage, sender).await?;
-        let replies = client.subscribe(format!("{inbox}.*")).await;
+        let replies = client.subscribe(replies_to(inbox)).await;
         let replies = replies.map_err(|error| BrokerFault::Unreachable {
             address: options.address(),
             reason: error.to_string(),
@@ -315,13 +328,15 @@ impl Shared {
         let Some(incident) = Incident::of(event) else {
             return;
         };
+        if let Incident::PermissionDenied(words) = &incident
+            && words.contains(SYSTEM_SUBJECTS)
+        {
+            return self.denials.hear(words);
+        }
         self.options.observer.happened(self.usage, &incident);
         match incident {
             Incident::Reconnected => self.begin_life(client.clone()),
-            Incident::PermissionDenied(words) => {
-                let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
-                *denied = Some((Instant::now(), words));
-            }
+            Incident::PermissionDenied(words) => self.denials.hear(&words),
             // Fails only on a connection that has died, which is noticed anyway.
             Incident::LameDuck if self.options.urls.len() > 1 => {
                 client.force_reconnect().await.ok();

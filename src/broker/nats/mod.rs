@@ -8,9 +8,11 @@ mod acks;
 mod api;
 mod backlog;
 mod calls;
+mod canary;
 mod cancels;
 mod client;
 mod dead_letters;
+mod denials;
 mod epoch;
 mod incident;
 mod link;
@@ -23,6 +25,7 @@ mod results;
 mod service;
 mod stored;
 mod subscription;
+mod sync;
 mod unanswered;
 mod waiting;
 mod wire;
@@ -43,10 +46,11 @@ pub use self::{
     service::Announced,
 };
 use super::{
-    AckFault, Broker, BrokerFault, DeadLetter, DeadLetters, Pong, Presence, Publishing,
+    AckFault, Broker, BrokerFault, DeadLetter, DeadLetters, Durability, Pong, Presence, Publishing,
     ResultMessage, Stored, StoredMessage, StoredResult, SubjectCount,
     micro::Service,
     names::StreamName,
+    needs,
     stored::sequence_of,
     topology::{self, TopologyOptions},
 };
@@ -68,24 +72,29 @@ pub struct NatsBroker {
 }
 
 impl NatsBroker {
-    /// Connects three times, checks the server, and makes it have the fleet's streams.
+    /// Connects, and makes the server have the fleet's streams.
     ///
     /// # Errors
-    /// [`BrokerFault::Unreachable`]; [`BrokerFault::Unsuitable`] when the server is too old, has
-    /// no JetStream, or has streams that cannot be made what the fleet needs.
+    /// As [`NatsBroker::open`] and [`NatsBroker::prepare`].
     pub async fn connect(options: NatsOptions) -> Result<Self, BrokerFault> {
+        let broker = Self::open(options).await?;
+        broker.prepare().await?;
+        Ok(broker)
+    }
+
+    /// Connects three times, and asks for nothing yet.
+    ///
+    /// # Errors
+    /// [`BrokerFault::Unreachable`].
+    pub async fn open(options: NatsOptions) -> Result<Self, BrokerFault> {
         let options = Arc::new(options);
         let (pull, settle, control) = tokio::try_join!(
             Link::open(&options, "pull"),
             Link::open(&options, "publish-and-ack"),
             Link::open(&options, "control"),
         )?;
-        // First, so that the server has answered to something later when this returns.
+        // First, so that the server has answered to something later when this is used.
         let cancels = Cancels::listen(&control).await?;
-        reconcile::check_server(&control).await?;
-        for wanted in topology::streams(&options.subjects, &options.topology) {
-            reconcile::reconcile(&control, &wanted).await?;
-        }
         Ok(Self {
             subjects: options.subjects.clone(),
             topology: options.topology.clone(),
@@ -98,6 +107,49 @@ impl NatsBroker {
                 control: Arc::new(control),
             },
         })
+    }
+
+    /// Checks the server, and makes it have the fleet's streams.
+    ///
+    /// # Errors
+    /// [`BrokerFault::Unsuitable`] when the server is too old, has no JetStream, or has streams
+    /// that cannot be made what the fleet needs; [`BrokerFault::Denied`]; otherwise it did not
+    /// answer in time.
+    pub async fn prepare(&self) -> Result<(), BrokerFault> {
+        let control = &self.links.control;
+        reconcile::check_server(control).await?;
+        for wanted in topology::streams(&self.subjects, &self.topology) {
+            reconcile::reconcile(control, &wanted).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that the server permits all that a worker of these targets does. What it does not
+    /// permit would otherwise show as silence, or not at all.
+    ///
+    /// # Errors
+    /// [`BrokerFault::Unsuitable`] naming each subject; otherwise the server did not answer in time.
+    pub async fn try_permissions(&self, targets: &[PurutoName]) -> Result<(), BrokerFault> {
+        let needs = needs::of_worker(&self.subjects, targets);
+        let denied = canary::denied(&self.links.control, &needs).await?;
+        if denied.is_empty() {
+            return Ok(());
+        }
+        let lines = denied.iter().map(ToString::to_string).collect::<Vec<_>>();
+        Err(BrokerFault::Unsuitable(format!(
+            "nats does not permit what a worker needs (config/nats-users.conf has a user that \
+             may): {}",
+            lines.join(", ")
+        )))
+    }
+
+    /// How much of what the broker accepts outlives it.
+    pub async fn durability(&self) -> Durability {
+        Durability {
+            storage: self.topology.storage,
+            replicas: self.topology.replicas,
+            sync: sync::interval(&self.links.control).await,
+        }
     }
 
     /// Compares the store's epoch with the one that the fleet remembers, and remembers it.

@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf, time::Duration};
 
 use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use percent_encoding::percent_decode_str;
 use tokio::{sync::mpsc, time::timeout};
 
 use super::{super::BrokerFault, incident::Observer};
@@ -77,6 +78,8 @@ pub struct NatsOptions {
     pub auth: NatsAuth,
     /// TLS.
     pub tls: NatsTls,
+    /// A name behind `_INBOX.` for the answers to this process; that of the process alone if none.
+    pub inbox: Option<String>,
     /// The fleet's subjects.
     pub subjects: Subjects,
     /// The process's role, in the connections' names.
@@ -113,6 +116,7 @@ impl NatsOptions {
             urls: vec![url.into()],
             auth: NatsAuth::None,
             tls: NatsTls::default(),
+            inbox: None,
             subjects: Subjects::default(),
             role,
             worker: worker.into(),
@@ -141,8 +145,12 @@ impl NatsOptions {
                 '_'
             }
         };
-        let worker: String = self.worker.chars().map(token).collect();
-        format!("_INBOX.{worker}")
+        let names = self.inbox.iter().chain([&self.worker]);
+        names.fold("_INBOX".to_owned(), |mut prefix, name| {
+            prefix.push('.');
+            prefix.extend(name.chars().map(token));
+            prefix
+        })
     }
 
     /// A subject under which only this process is answered.
@@ -219,9 +227,19 @@ impl NatsOptions {
         options
     }
 
+    /// The client library reads no login from an address.
+    fn with_login_of_url(&self, options: ConnectOptions) -> ConnectOptions {
+        let mut servers = self.urls.iter().filter_map(|url| url.parse().ok());
+        match servers.find_map(|server| login(&server)) {
+            None => options,
+            Some((user, Some(password))) => options.user_and_password(user, password),
+            Some((token, None)) => options.token(token),
+        }
+    }
+
     async fn authenticated(&self, options: ConnectOptions) -> Result<ConnectOptions, String> {
         match &self.auth {
-            NatsAuth::None => Ok(options),
+            NatsAuth::None => Ok(self.with_login_of_url(options)),
             NatsAuth::UserPassword { user, password } => {
                 Ok(options.user_and_password(user.clone(), password.clone()))
             }
@@ -233,6 +251,12 @@ impl NatsOptions {
             }
         }
     }
+}
+
+/// User and password as they stand in an address, or a token alone.
+fn login(server: &ServerAddr) -> Option<(String, Option<String>)> {
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    Some((decoded(server.username()?), server.password().map(decoded)))
 }
 
 /// The first attempt comes at once, since most breaks are a restart of one server of several.
@@ -258,9 +282,23 @@ mod tests {
     }
 
     #[test]
+    fn a_login_is_read_from_an_address_as_it_was_meant() {
+        let login_in = |url: &str| login(&url.parse().unwrap());
+        let pair = Some(("me".to_owned(), Some("p@ss".to_owned())));
+        assert_eq!(login_in("nats://me:p%40ss@example.org"), pair);
+        assert_eq!(
+            login_in("tls://t0ken@example.org"),
+            Some(("t0ken".into(), None))
+        );
+        assert_eq!(login_in("nats://example.org:4222"), None);
+    }
+
+    #[test]
     fn a_worker_id_is_one_token_of_its_inbox() {
-        let options = NatsOptions::new("localhost", "worker", "host.example *>");
+        let mut options = NatsOptions::new("localhost", "worker", "host.example *>");
         assert_eq!(options.inbox_prefix(), "_INBOX.host_example___");
+        options.inbox = Some("a.b".into());
+        assert_eq!(options.inbox_prefix(), "_INBOX.a_b.host_example___");
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Unanswered {
             ),
             Self::TimedOut { after } => BrokerFault::TimedOut { operation, after },
             Self::Unreachable { address, reason } => BrokerFault::Unreachable { address, reason },
-            Self::Denied(reason) => refused(reason),
+            Self::Denied(reason) => BrokerFault::Denied { operation, reason },
             Self::TooLarge { bytes, limit } => BrokerFault::TooLarge { bytes, limit },
             Self::BadSubject => refused("the subject is not one".to_owned()),
         }

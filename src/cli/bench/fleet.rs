@@ -79,6 +79,7 @@ impl BenchFleet {
             tool,
             program,
             data: folder.join(format!("{tool:?}")),
+            settings: None,
             port: PortChoice::Free,
             guard: guard.clone(),
         };

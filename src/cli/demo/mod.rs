@@ -89,7 +89,7 @@ pub(super) async fn run(args: &DemoArgs, world: &World) -> Result<bool, DemoFaul
             Some(Model::SmolLm2) => play_with_model(theatre, &mut report).await,
         }
     };
-    let played = ends.orderly.run_until_cancelled(play).await;
+    let played = ends.orderly.run_until_cancelled(Box::pin(play)).await;
     played.unwrap_or(Err(DemoFault::Interrupted))
 }
 

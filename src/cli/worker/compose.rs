@@ -79,7 +79,7 @@ pub(super) async fn work(
     tokio::spawn(signals::listen(ends.drain.clone(), ends.hand_over.clone()));
     let connected = ends
         .drain
-        .run_until_cancelled(Box::pin(connect(&shared, &servers)))
+        .run_until_cancelled(Box::pin(connect(&shared, &names, &servers)))
         .await;
     // Told to stop before it had begun: nothing runs yet.
     let Some(connected) = connected else {

@@ -3,6 +3,7 @@
 mod compose;
 mod fault;
 mod parts;
+mod preflight;
 mod presence;
 mod servers;
 mod session;

@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::sleep;
 
-use super::{compose::Shared, fault::WorkerFault};
+use super::{compose::Shared, fault::WorkerFault, preflight};
 use crate::{
     broker::{
         BrokerFault,
-        nats::{Incident, NatsBroker, NatsClient, NatsOptions, Observer},
+        nats::{NatsBroker, NatsClient, NatsOptions, Observer},
     },
     cli::connect::{nats_options, redis_options},
+    contract::PurutoName,
     store::{StoreFault, redis::RedisStore},
     telemetry::{health::Setter, metrics::Metrics},
 };
@@ -26,15 +27,21 @@ pub(super) struct Servers {
     pub(super) claims: RedisStore,
 }
 
-/// Connects to both servers. One that is not there yet is waited for; one that will not do is
-/// refused at once.
-pub(super) async fn connect(shared: &Shared<'_>, check: &Setter) -> Result<Servers, WorkerFault> {
+/// Connects to both servers. One that is not there yet is waited for; one that will not do for
+/// `targets` is refused at once.
+pub(super) async fn connect(
+    shared: &Shared<'_>,
+    targets: &[PurutoName],
+    check: &Setter,
+) -> Result<Servers, WorkerFault> {
     let (broker, caller) = loop {
         let mut options = nats_options(shared.config, "worker", &shared.worker, &shared.chance);
         options.observer = observer(&shared.metrics);
-        match Box::pin(both_sides(options)).await {
+        match Box::pin(both_sides(options, targets)).await {
             Ok(both) => break both,
-            Err(fault @ BrokerFault::Unsuitable(_)) => return Err(fault.into()),
+            Err(fault @ (BrokerFault::Unsuitable(_) | BrokerFault::Denied { .. })) => {
+                return Err(fault.into());
+            }
             Err(fault) => {
                 shared.metrics.broker_faulted(&fault);
                 wait_for_server(shared, check, &fault).await;
@@ -42,7 +49,7 @@ pub(super) async fn connect(shared: &Shared<'_>, check: &Setter) -> Result<Serve
         }
     };
     let claims = loop {
-        match RedisStore::connect(redis_options(shared.config)?, shared.chance.clone()).await {
+        match claims(shared).await {
             Ok(claims) => break claims,
             Err(fault @ StoreFault::Unsuitable(_)) => return Err(fault.into()),
             Err(fault) => {
@@ -51,6 +58,7 @@ pub(super) async fn connect(shared: &Shared<'_>, check: &Setter) -> Result<Serve
             }
         }
     };
+    preflight::announce(claims.report(), broker.durability().await);
     check.ok();
     Ok(Servers {
         broker: Arc::new(broker),
@@ -59,13 +67,22 @@ pub(super) async fn connect(shared: &Shared<'_>, check: &Setter) -> Result<Serve
     })
 }
 
+async fn claims(shared: &Shared<'_>) -> Result<RedisStore, StoreFault> {
+    let claims = RedisStore::connect(redis_options(shared.config)?, shared.chance.clone()).await?;
+    preflight::will_do(claims.report())?;
+    Ok(claims)
+}
+
 /// The caller has a connection of its own, so that nothing that is sent there can harm the others.
-async fn both_sides(options: NatsOptions) -> Result<(NatsBroker, NatsClient), BrokerFault> {
+async fn both_sides(
+    options: NatsOptions,
+    targets: &[PurutoName],
+) -> Result<(NatsBroker, NatsClient), BrokerFault> {
     let caller = options.clone();
-    Ok((
-        NatsBroker::connect(options).await?,
-        NatsClient::connect(caller).await?,
-    ))
+    let broker = NatsBroker::open(options).await?;
+    broker.try_permissions(targets).await?;
+    broker.prepare().await?;
+    Ok((broker, NatsClient::connect(caller).await?))
 }
 
 async fn wait_for_server(shared: &Shared<'_>, check: &Setter, fault: &dyn std::error::Error) {
@@ -76,13 +93,5 @@ async fn wait_for_server(shared: &Shared<'_>, check: &Setter, fault: &dyn std::e
 
 fn observer(metrics: &Metrics) -> Observer {
     let metrics = metrics.clone();
-    Observer::new(move |_, incident| match incident {
-        Incident::Reconnected | Incident::Rebuilt => metrics.broker_reconnected(),
-        Incident::PullStalled => metrics.pull_stalled(),
-        Incident::Disconnected
-        | Incident::SlowConsumer
-        | Incident::PermissionDenied(_)
-        | Incident::LameDuck
-        | Incident::Error(_) => {}
-    })
+    Observer::new(move |_, incident| metrics.broker_incident(incident))
 }

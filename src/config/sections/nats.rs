@@ -6,7 +6,7 @@ use crate::{
     config::{
         address::NatsUrls,
         section::section,
-        value::{Secret, Storage, Whole},
+        value::{InboxName, Secret, Storage, Whole},
     },
     contract::Subjects,
 };
@@ -24,6 +24,9 @@ section! {
         password: Option<Secret> = "",
         /// A token to log in with.
         token: Option<Secret> = "",
+        /// A name behind `_INBOX.` for the answers to this process, so that users who may hear no
+        /// other keep them to themselves.
+        inbox: Option<InboxName> = "",
         /// What every subject begins with; streams are named after it in upper case.
         prefix: Subjects = "puruto",
         /// How many servers keep each stream; 3 survives the loss of one.

@@ -33,7 +33,7 @@ use self::{
 pub use self::{
     options::{InvalidKeyPrefix, KeyPrefix, Partitions, RedisOptions, SentinelLogin, Spread},
     place::{InvalidRedisUrl, RedisUrl},
-    report::StoreReport,
+    report::{Fsync, Persistence, StoreReport},
 };
 use super::{Claim, StoreFault};
 use crate::clock::Chance;

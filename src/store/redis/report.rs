@@ -7,6 +7,32 @@ use super::{super::StoreFault, answer, link::Link};
 /// The oldest Redis whose scripts can do what ours do.
 const OLDEST: (u32, u32) = (6, 2);
 
+/// What a server keeps of its data when it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Persistence {
+    /// It will not tell.
+    Unknown,
+    /// Nothing.
+    None,
+    /// What stood in the last snapshot; they are taken as `save` says.
+    Snapshots(String),
+    /// Every write that had reached the disk.
+    AppendOnly(Fsync),
+}
+
+/// How soon a write of the append-only file is on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fsync {
+    /// It will not tell.
+    Unknown,
+    /// Before it is answered.
+    Always,
+    /// Within a second.
+    EverySecond,
+    /// When the system likes.
+    Never,
+}
+
 /// What a server says about itself; a setting is `None` where it will not tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreReport {
@@ -18,15 +44,21 @@ pub struct StoreReport {
     pub role: Option<String>,
     /// `maxmemory-policy`: anything but `noeviction` loses claims and results under pressure.
     pub eviction: Option<String>,
-    /// `appendonly`: whether writes survive a restart.
-    pub append_only: Option<bool>,
-    /// `appendfsync`: how soon a write is on the disk.
-    pub fsync: Option<String>,
-    /// `save`: when snapshots are taken; empty for never.
-    pub snapshots: Option<String>,
+    /// What it keeps when it ends.
+    pub persistence: Persistence,
+    /// `maxmemory` in bytes; zero for no limit.
+    pub memory_max: Option<u64>,
+    /// What it uses of that.
+    pub memory_used: Option<u64>,
 }
 
 impl StoreReport {
+    /// Whether it copies another server and takes no writes of its own.
+    #[must_use]
+    pub fn is_replica(&self) -> bool {
+        self.role.as_deref().is_some_and(|role| role != "master")
+    }
+
     /// Asks the server.
     ///
     /// # Errors
@@ -34,37 +66,43 @@ impl StoreReport {
     pub(super) async fn ask(link: &Link) -> Result<Self, StoreFault> {
         let info = link.command("info", &redis::cmd("INFO")).await?;
         let info = answer::text(&info).unwrap_or_default();
-        let address = link.address();
-        let (server, version) = identify(info, &address)?;
-        let report = Self {
+        let (server, version) = identify(info, &link.address())?;
+        let number = |name| field(info, name)?.parse().ok();
+        // Where a managed server forbids the question, its report tells most of it.
+        let eviction = match setting(link, "maxmemory-policy").await {
+            Some(policy) => Some(policy),
+            None => field(info, "maxmemory_policy").map(Into::into),
+        };
+        Ok(Self {
             server,
             version: version.into(),
             role: field(info, "role").map(Into::into),
-            eviction: setting(link, "maxmemory-policy").await,
-            append_only: setting(link, "appendonly").await.map(|it| it == "yes"),
-            fsync: setting(link, "appendfsync").await,
-            snapshots: setting(link, "save").await,
-        };
-        report.warn(&address);
-        Ok(report)
+            eviction,
+            persistence: persistence(link, info).await,
+            memory_max: number("maxmemory"),
+            memory_used: number("used_memory"),
+        })
     }
+}
 
-    fn warn(&self, address: &str) {
-        match self.eviction.as_deref() {
-            None => tracing::info!(address, "maxmemory-policy cannot be read"),
-            Some("noeviction") => {}
-            Some(policy) => tracing::warn!(
-                address,
-                policy,
-                "maxmemory-policy evicts claims and results: set maxmemory-policy noeviction"
-            ),
-        }
-        if self.append_only == Some(false) && self.snapshots.as_deref() == Some("") {
-            tracing::warn!(
-                address,
-                "nothing is persisted: set appendonly yes, or a restart repeats work"
-            );
-        }
+async fn persistence(link: &Link, info: &str) -> Persistence {
+    if field(info, "aof_enabled") == Some("1") {
+        let fsync = setting(link, "appendfsync").await;
+        return Persistence::AppendOnly(fsync.as_deref().map_or(Fsync::Unknown, fsync_of));
+    }
+    match setting(link, "save").await.as_deref() {
+        Some("") => Persistence::None,
+        Some(save) => Persistence::Snapshots(save.into()),
+        None => Persistence::Unknown,
+    }
+}
+
+fn fsync_of(setting: &str) -> Fsync {
+    match setting {
+        "always" => Fsync::Always,
+        "everysec" => Fsync::EverySecond,
+        "no" => Fsync::Never,
+        _ => Fsync::Unknown,
     }
 }
 

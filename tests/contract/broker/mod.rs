@@ -21,6 +21,7 @@ macro_rules! promises {
 mod client;
 mod harness;
 mod hostile;
+mod permissions;
 mod raw;
 mod recovery;
 mod stored;

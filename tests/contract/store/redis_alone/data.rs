@@ -6,7 +6,7 @@ use puruto_fleet::{
     clock::Chance,
     store::{
         Claims as _, Records as _, SessionId, Sessions as _, StoreFault,
-        redis::{Partitions, RedisStore},
+        redis::{Fsync, Partitions, Persistence, RedisStore},
     },
 };
 
@@ -185,11 +185,23 @@ async fn the_report_tells_what_the_server_guarantees() {
     let world = RedisWorld::start().await;
     let report = world.store().report();
     assert_eq!(report.eviction.as_deref(), Some("noeviction"));
-    assert_eq!(report.append_only, Some(true));
-    assert_eq!(report.fsync.as_deref(), Some("everysec"));
+    assert_eq!(
+        report.persistence,
+        Persistence::AppendOnly(Fsync::EverySecond)
+    );
     assert_eq!(report.role.as_deref(), Some("master"));
     let server: Vec<_> = report.version.split('.').collect();
     assert_eq!(server.len(), 3, "{}", report.version);
+
+    for setting in [["maxmemory-policy", "volatile-lru"], ["appendonly", "no"]] {
+        world
+            .command::<()>(&["CONFIG", "SET", setting[0], setting[1]])
+            .await;
+    }
+    let again = RedisStore::connect(options(&world.server), Chance::system()).await;
+    let again = again.expect("a store");
+    assert_eq!(again.report().eviction.as_deref(), Some("volatile-lru"));
+    assert_eq!(again.report().persistence, Persistence::None);
 }
 
 #[tokio::test]

@@ -1,0 +1,114 @@
+//! Tries every permission that a worker needs before anything depends on it.
+//!
+//! A server tells a missing permission beside the call, not to it: a denied ack would look like a
+//! success and its request come again for ever.
+
+use std::time::Duration;
+
+use async_nats::{HeaderMap, Subscriber};
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{
+    super::{
+        BrokerFault,
+        needs::{Need, Trial},
+    },
+    api::{self, ApiFault, CALL_BOUND},
+    link::Link,
+    unanswered::Unanswered,
+};
+
+/// A stream that is not there; no stream stores what is published for it.
+const NO_STREAM: (&str, &str) = ("Nats-Expected-Stream", "PURUTO_CANARY");
+
+/// Trials at the same time.
+const AT_ONCE: usize = 64;
+
+/// A refused subscription is told before the answer to a later call, but on another way: this long
+/// is waited for it to arrive.
+const TOLD_WITHIN: Duration = Duration::from_millis(100);
+
+/// The needs that the server does not permit.
+///
+/// # Errors
+/// The server did not answer in time.
+pub(super) async fn denied(link: &Link, needs: &[Need]) -> Result<Vec<Need>, BrokerFault> {
+    let began = Instant::now();
+    round_trip(link).await?;
+    if let Some(words) = link.deaf() {
+        return Err(BrokerFault::Denied {
+            operation: "hear answers",
+            reason: words.to_owned(),
+        });
+    }
+    let (heard, published): (Vec<&Need>, _) =
+        needs.iter().partition(|need| need.trial == Trial::Hear);
+    let subscriptions = subscribe(link, &heard).await?;
+    let trials = published.into_iter().map(|need| async move {
+        let denied = publish(link, need).await?;
+        Ok::<_, BrokerFault>(denied.then(|| need.clone()))
+    });
+    let mut trials = stream::iter(trials).buffer_unordered(AT_ONCE);
+    let mut denied = Vec::new();
+    while let Some(tried) = trials.next().await {
+        denied.extend(tried?);
+    }
+    round_trip(link).await?;
+    sleep(TOLD_WITHIN).await;
+    drop(subscriptions);
+    let unheard = heard
+        .into_iter()
+        .filter(|need| link.denied(&need.subject, began).is_some());
+    denied.extend(unheard.cloned());
+    denied.sort_by(|one, other| one.subject.cmp(&other.subject));
+    Ok(denied)
+}
+
+/// Whether publishing is denied; any answer says that it is not, also that nobody is there.
+async fn publish(link: &Link, need: &Need) -> Result<bool, BrokerFault> {
+    let (headers, body) = match need.trial {
+        Trial::Ask(body) => (None, Bytes::from_static(body)),
+        Trial::Store => {
+            let mut headers = HeaderMap::new();
+            headers.insert(NO_STREAM.0, NO_STREAM.1);
+            (Some(headers), Bytes::new())
+        }
+        Trial::Hear => return Ok(false),
+    };
+    match link.request(&need.subject, headers, body, CALL_BOUND).await {
+        Ok(_) | Err(Unanswered::NoResponders) => Ok(false),
+        Err(Unanswered::Denied(_)) => Ok(true),
+        Err(unanswered) => Err(unanswered.into_fault("try permissions")),
+    }
+}
+
+async fn subscribe(link: &Link, needs: &[&Need]) -> Result<Vec<Subscriber>, BrokerFault> {
+    let wire = link.wire();
+    let mut subscriptions = Vec::with_capacity(needs.len());
+    for need in needs {
+        let subscribing = wire.client.subscribe(need.subject.clone());
+        match timeout(CALL_BOUND, subscribing).await {
+            Ok(Ok(subscription)) => subscriptions.push(subscription),
+            Ok(Err(_)) | Err(_) => {
+                return Err(BrokerFault::TimedOut {
+                    operation: "try permissions",
+                    after: CALL_BOUND,
+                });
+            }
+        }
+    }
+    Ok(subscriptions)
+}
+
+/// What the server was sent before, it has seen when this returns.
+async fn round_trip(link: &Link) -> Result<(), BrokerFault> {
+    match api::call(link, "INFO", &Value::Null).await {
+        Err(ApiFault::Unanswered(
+            unanswered @ (Unanswered::TimedOut { .. } | Unanswered::Unreachable { .. }),
+        )) => Err(unanswered.into_fault("try permissions")),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
