@@ -102,6 +102,17 @@ pub enum Expected {
     Refused(ErrorCode),
 }
 
+impl Expected {
+    /// Whether a result with this error, or with none, is what was expected.
+    #[must_use]
+    pub fn is(self, code: Option<ErrorCode>) -> bool {
+        match self {
+            Self::Done => code.is_none(),
+            Self::Refused(expected) => code == Some(expected),
+        }
+    }
+}
+
 /// What a cancel was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -194,12 +205,14 @@ pub enum Event {
         /// Which bytes.
         digest: Digest,
     },
-    /// A worker knows that the result stands in its place.
+    /// A worker knows that an answer can be had.
     Published {
         /// Who.
         worker: WorkerId,
         /// Of which request.
         request: RequestId,
+        /// Whether it stands in the request's place; a contradiction is answered beside it.
+        own: bool,
     },
     /// A worker took the message from the stream.
     Acked {

@@ -5,9 +5,29 @@
 //! pure checker holds that history against the invariants. Never: a part in a user's fleet; it
 //! touches only processes that it started, under guard, in a folder of its own.
 
+mod asks;
+mod cast;
 /// Holds a history against the invariants.
 pub mod checker;
+mod desk;
+mod ending;
+mod fleet;
 /// What happened, a line an event.
 pub mod history;
+mod load;
+mod logs;
+mod model;
+mod prompt;
+mod proxy;
+mod raw;
+mod recorder;
+mod report;
+mod run;
 /// Which faults strike when: a function of the seed.
 pub mod schedule;
+mod strike;
+
+pub use self::{
+    report::report,
+    run::{ChaosFault, Outcome, Pace, Settings, run},
+};

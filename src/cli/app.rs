@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
     bench::{self, BenchArgs},
-    cancel, check, completions, configuration, demo,
+    cancel, chaos, check, completions, configuration, demo,
     dev::{self, DevArgs},
     exit::{Exit, TABLE},
     failure::Failure,
@@ -52,6 +52,8 @@ enum Verb {
     Dev(DevArgs),
     /// Run one worker process
     Worker(WorkerArgs),
+    /// Strike a fleet of its own with faults, and prove that nothing was lost
+    Chaos(chaos::ChaosArgs),
     /// Measure what an invocation costs on this machine
     Bench(BenchArgs),
     /// Check every Puruto's folder and policy
@@ -122,6 +124,10 @@ impl App {
                 drained?;
                 Ok(Exit::Ok)
             }
+            Verb::Chaos(args) => block_on(async {
+                let holds = chaos::run(&args, world).await?;
+                Ok(if holds { Exit::Ok } else { Exit::Error })
+            }),
             Verb::Bench(args) => {
                 let report = block_on(async { Ok(bench::run(&args, world).await?) })?;
                 world.output.raw(report.as_bytes())?;

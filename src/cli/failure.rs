@@ -3,7 +3,10 @@
 use std::io;
 
 use super::{bench::BenchFault, demo::DemoFault, dev::DevFault, exit::Exit, worker::WorkerFault};
-use crate::{broker::BrokerFault, client::ClientFault, config::Mistakes, store::StoreFault};
+use crate::{
+    broker::BrokerFault, chaos::ChaosFault, client::ClientFault, config::Mistakes,
+    store::StoreFault,
+};
 
 /// Why a command did not come to an answer.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +40,9 @@ pub(super) enum Failure {
     /// The measurement did not end.
     #[error(transparent)]
     Bench(#[from] BenchFault),
+    /// The faults did not come to a verdict.
+    #[error(transparent)]
+    Chaos(#[from] ChaosFault),
     /// The demo cannot be shown, or not to its end.
     #[error(transparent)]
     Demo(#[from] DemoFault),
@@ -58,7 +64,9 @@ impl Failure {
             Self::Timeout(_) => Exit::Timeout,
             Self::Dev(fault) if fault.is_usage() => Exit::Usage,
             Self::Demo(fault) if fault.is_usage() => Exit::Usage,
-            Self::Dev(_) | Self::Demo(_) | Self::Worker(_) | Self::Bench(_) => Exit::Error,
+            Self::Dev(_) | Self::Demo(_) | Self::Worker(_) | Self::Bench(_) | Self::Chaos(_) => {
+                Exit::Error
+            }
             // Whoever read our output has what it wanted.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Self::Io(_) => Exit::Error,

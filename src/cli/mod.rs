@@ -7,6 +7,7 @@ mod asker;
 /// `puruto bench`: what an invocation costs on this machine.
 pub mod bench;
 mod cancel;
+mod chaos;
 mod check;
 mod completions;
 mod configuration;

@@ -136,6 +136,24 @@ impl WorkerProcess {
         probe::get(self.telemetry, "/metrics").await
     }
 
+    /// Stops it from running, with its connections open.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be signalled.
+    pub fn pause(&self) -> io::Result<()> {
+        self.process.pause()
+    }
+
+    /// Lets it run again.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be signalled.
+    pub fn resume(&self) -> io::Result<()> {
+        self.process.resume()
+    }
+
     /// Waits, without a bound of its own, until it has ended.
     ///
     /// # Errors

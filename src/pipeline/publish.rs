@@ -134,8 +134,8 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 }
             }
         }
-        trail::published(&asked);
         let settles = matches!(answer, Answer::Fresh { .. } | Answer::Found(_));
+        trail::published(&asked, settles);
         Ok(Published {
             received,
             asked,

@@ -46,9 +46,9 @@ pub(super) fn publishing(asked: &Asked, body: &Bytes) {
     debug!(%request_id, digest = %Fingerprint::of_bytes(body), "publishing");
 }
 
-/// Those who wait can have the answer.
-pub(super) fn published(asked: &Asked) {
-    debug!(request_id = %asked.key.request, "published");
+/// Those who wait can have the answer; `own` unless it stands beside the request's place.
+pub(super) fn published(asked: &Asked, own: bool) {
+    debug!(request_id = %asked.key.request, own, "published");
 }
 
 /// The broker confirmed that the message is gone.

@@ -8,7 +8,10 @@ use tokio::{
     process::{Child, ChildStderr, ChildStdout, Command},
 };
 
-use crate::{patience::within, support::guard, worker::ours_that_configure};
+use crate::{
+    patience::within,
+    support::{guard, ours_that_configure},
+};
 
 /// A verb that runs; dropping it kills it.
 #[derive(Debug)]

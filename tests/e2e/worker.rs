@@ -1,7 +1,7 @@
 //! A worker process: what it shows of itself, and what can befall it.
 
 use std::{
-    env, fs, io,
+    fs, io,
     path::{Path, PathBuf},
     process::ExitStatus,
     thread,
@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{
     patience::{until, within},
-    support::{guard, say},
+    support::{guard, ours_that_configure, say},
 };
 
 /// How many lines of its log a failed test shows.
@@ -182,17 +182,4 @@ impl Drop for Worker {
             lines[last..].iter().for_each(|line| say(line));
         }
     }
-}
-
-/// Whoever runs the tests may have configured a fleet of their own.
-pub(crate) fn ours_that_configure() -> Vec<String> {
-    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    names
-        .filter(|name| {
-            let known = ["NATS_URL", "REDIS_URL", "RUST_LOG"];
-            name.starts_with("PURUTO_")
-                || name.starts_with("OTEL_")
-                || known.contains(&name.as_str())
-        })
-        .collect()
 }

@@ -26,6 +26,8 @@ pub fn check(world: &World, scenario: &Scenario, told: &str) {
         world.executions() <= 1 + scenario.executions,
         "bounded by faults, {told}"
     );
+    let verdict = world.verdict();
+    assert!(verdict.holds(), "{told}: {:?}", verdict.violations);
 }
 
 /// S1, S6: all commits of a request are the same bytes, unless the store was emptied in between;

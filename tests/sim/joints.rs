@@ -24,6 +24,8 @@ use puruto_fleet::{
 };
 use tokio::sync::Notify;
 
+use crate::{mutants::Mutant, scenario::place, told::Teller};
+
 /// What happens, and at which joint, counting from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mischief {
@@ -63,13 +65,14 @@ struct Inner {
     stopped: Notify,
     wake: Notify,
     store: StoreTwin,
+    teller: Teller,
 }
 
 /// The call is to fail.
 struct TimedOut;
 
 impl Joints {
-    pub fn new(mischief: Mischief, store: StoreTwin) -> Self {
+    pub fn new(mischief: Mischief, store: StoreTwin, teller: Teller) -> Self {
         Self(Arc::new(Inner {
             mischief,
             passed: AtomicUsize::new(0),
@@ -77,6 +80,7 @@ impl Joints {
             stopped: Notify::new(),
             wake: Notify::new(),
             store,
+            teller,
         }))
     }
 
@@ -101,6 +105,7 @@ impl Joints {
             return Ok(());
         }
         self.0.struck.store(true, Ordering::SeqCst);
+        let fault = self.0.teller.struck(self.0.mischief);
         match self.0.mischief {
             Mischief::None => {}
             Mischief::Die(_) => {
@@ -114,6 +119,7 @@ impl Joints {
             Mischief::TimeOut(_) => return Err(TimedOut),
             Mischief::EmptyStore(_) => self.0.store.empty(),
         }
+        self.0.teller.recovered(fault);
         Ok(())
     }
 }
@@ -139,12 +145,44 @@ fn broker_timed_out(TimedOut: TimedOut) -> BrokerFault {
 pub struct SimClaims {
     pub twin: StoreTwin,
     pub joints: Joints,
+    pub mutant: Mutant,
+    /// For the mutant that acks too early.
+    pub broker: BrokerTwin,
+}
+
+impl SimClaims {
+    /// What the store answers, or what a broken fleet makes of it.
+    fn told(&self, answer: CommitAnswer, nonce: Nonce, result: &[u8]) -> CommitAnswer {
+        let teller = &self.joints.0.teller;
+        match (answer, self.mutant) {
+            (CommitAnswer::Lost, Mutant::NoNonceCheck) | (CommitAnswer::Committed, _) => {
+                teller.committed(nonce, result);
+                CommitAnswer::Committed
+            }
+            (CommitAnswer::Lost, Mutant::PublishFromMemory) => {
+                teller.refused(nonce);
+                CommitAnswer::Committed
+            }
+            (CommitAnswer::Lost, _) => {
+                teller.refused(nonce);
+                CommitAnswer::Lost
+            }
+            (CommitAnswer::Cancelled, _) => CommitAnswer::Cancelled,
+        }
+    }
 }
 
 impl Claims for SimClaims {
     async fn claim(&self, claim: Claim) -> Result<ClaimAnswer, StoreFault> {
         self.joints.pass().await.map_err(store_timed_out)?;
+        let (nonce, ack) = (claim.nonce, claim.ack.clone());
         let answer = self.twin.claim(claim).await;
+        if let Ok(ClaimAnswer::Claimed(_) | ClaimAnswer::Exhausted(_)) = answer {
+            self.joints.0.teller.claimed(nonce);
+            if self.mutant == Mutant::AckBeforeCommit && self.broker.ack(&ack).await.is_ok() {
+                self.joints.0.teller.acked();
+            }
+        }
         self.joints.pass().await.map_err(store_timed_out)?;
         answer
     }
@@ -157,7 +195,12 @@ impl Claims for SimClaims {
         cancelled: bool,
     ) -> Result<CommitAnswer, StoreFault> {
         self.joints.pass().await.map_err(store_timed_out)?;
-        let answer = self.twin.commit(key, nonce, result, cancelled).await;
+        self.joints.0.teller.committing(nonce);
+        let answer = self
+            .twin
+            .commit(key, nonce, result.clone(), cancelled)
+            .await;
+        let answer = answer.map(|it| self.told(it, nonce, &result));
         self.joints.pass().await.map_err(store_timed_out)?;
         answer
     }
@@ -210,15 +253,29 @@ impl Broker for SimBroker {
     }
 
     async fn publish_result(&self, message: &ResultMessage) -> Result<Publishing, BrokerFault> {
+        let (teller, own) = (&self.joints.0.teller, message.subject == place());
+        if own {
+            teller.publishing(&message.body);
+        }
         self.joints.pass().await.map_err(broker_timed_out)?;
         let answer = self.twin.publish_result(message).await;
+        if own && answer == Ok(Publishing::Stored) {
+            teller.heard(&message.body);
+        }
+        if answer.is_ok() {
+            teller.published(own);
+        }
         self.joints.pass().await.map_err(broker_timed_out)?;
         answer
     }
 
     async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
         self.joints.pass().await.map_err(broker_timed_out)?;
-        self.twin.read_result(subject).await
+        let read = self.twin.read_result(subject).await;
+        if let Ok(Some(_)) = read {
+            self.joints.0.teller.published(subject == place());
+        }
+        read
     }
 
     async fn reply(&self, inbox: &str, message: &ResultMessage) {
@@ -232,6 +289,9 @@ impl Broker for SimBroker {
             self.too_early.fetch_add(1, Ordering::SeqCst);
         }
         let answer = self.twin.ack(token).await;
+        if answer.is_ok() {
+            self.joints.0.teller.acked();
+        }
         self.joints.pass().await.map_err(timed_out)?;
         answer
     }

@@ -13,7 +13,9 @@
 mod checker;
 mod joints;
 mod letters;
+mod mutants;
 mod scenario;
+mod told;
 mod world;
 
 use checker::check;

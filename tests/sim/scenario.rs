@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use puruto_fleet::{
     broker::twin::BrokerTwin,
-    contract::{CorrelationId, RequestId},
+    chaos::history::{CancelTold, Event, Expected},
+    contract::{CorrelationId, RequestId, Subjects},
     store::{
         MAX_ATTEMPTS, Records as _, RequestKey,
         twin::{Fault, Op, StoreTwin},
@@ -15,11 +16,15 @@ use tokio::time::sleep;
 
 use crate::{
     joints::Mischief,
+    told::Told,
     world::{SimWorker, World, target},
 };
 
 /// Whoever has not ended by then sleeps for good.
 const LONG_ENOUGH: Duration = Duration::from_secs(600);
+
+/// Longer than any story takes.
+const NO_TIME_PASSES: Duration = Duration::from_secs(86_400);
 
 /// More calls than a worker makes before it gives a delivery back.
 const PATIENCE_IN_CALLS: usize = 30;
@@ -167,6 +172,12 @@ pub fn ids() -> (CorrelationId, RequestId) {
     ("c".parse().unwrap(), "r".parse().unwrap())
 }
 
+/// Where the result has to stand.
+pub fn place() -> String {
+    let (correlation, request) = ids();
+    Subjects::default().result(&correlation, &request)
+}
+
 fn key() -> RequestKey {
     RequestKey {
         target: target(),
@@ -204,9 +215,10 @@ impl Scenario {
         world.worker(Mischief::None).await
     }
 
-    async fn begin(&self, world: &World) {
+    pub async fn begin(&self, world: &World) {
         for body in (self.bodies)() {
-            world.publish(&body);
+            let sequence = world.publish(&body);
+            world.told.note(self.accepted(world, sequence));
         }
         for _ in 0..self.deaths {
             world.kill_whoever_claims_next().await;
@@ -215,11 +227,25 @@ impl Scenario {
             Cancel::Never => {}
             Cancel::Queued => {
                 world.store.cancel(&key()).await.unwrap();
+                world.told.note(cancelled());
             }
             Cancel::Running => {
                 let (store, broker) = (world.store.clone(), world.broker.clone());
-                tokio::spawn(cancel_once_running(world.counter(), store, broker));
+                let told = world.told.clone();
+                tokio::spawn(cancel_once_running(world.counter(), store, broker, told));
             }
+        }
+    }
+
+    fn accepted(&self, world: &World, sequence: u64) -> Event {
+        let code = self.code.map(|it| serde_json::from_value(json!(it)));
+        Event::Accepted {
+            request: ids().1,
+            sent: world.told.now(),
+            // The world's own clock stands still: only who waits for the deadline sees it.
+            within: NO_TIME_PASSES,
+            expected: code.map_or(Expected::Done, |it| Expected::Refused(it.expect("a code"))),
+            sequence,
         }
     }
 
@@ -238,7 +264,8 @@ impl Scenario {
             }
             world.bury(worker).await;
             world.finish().await;
-            // A sleeper goes on where it was; whoever died does not.
+            // A sleeper goes on where it was, some time later; whoever died does not.
+            sleep(Duration::from_millis(1)).await;
             joints.wake();
             tokio::select! {
                 biased;
@@ -250,11 +277,24 @@ impl Scenario {
     }
 }
 
+fn cancelled() -> Event {
+    Event::CancelAsked {
+        request: ids().1,
+        told: CancelTold::Flagged,
+    }
+}
+
 /// Once a handler runs, flags the request and announces it, as a caller does.
-async fn cancel_once_running(executions: impl Fn() -> usize, store: StoreTwin, broker: BrokerTwin) {
+async fn cancel_once_running(
+    executions: impl Fn() -> usize,
+    store: StoreTwin,
+    broker: BrokerTwin,
+    told: Told,
+) {
     while executions() == 0 {
         sleep(Duration::from_millis(1)).await;
     }
     store.cancel(&key()).await.unwrap();
+    told.note(cancelled());
     broker.announce_cancel(key());
 }

@@ -12,6 +12,10 @@ use std::{
 use futures_util::future::BoxFuture;
 use puruto_fleet::{
     broker::{Broker as _, Delivery, Headers, Pull as _, twin::BrokerTwin},
+    chaos::{
+        checker::Verdict,
+        history::{Digest, Event},
+    },
     clock::{Chance, Clock, WallTime},
     contract::{Lane, PurutoName, ResultError, Subjects},
     handler::{Context, Handler},
@@ -21,7 +25,7 @@ use puruto_fleet::{
     },
     policy::{LivePolicies, PolicySet},
     puruto::Actions,
-    store::{Epoch, MAX_ATTEMPTS, RequestKey, SessionId, Sessions as _, twin::StoreTwin},
+    store::{Epoch, MAX_ATTEMPTS, Renewal, RequestKey, SessionId, Sessions as _, twin::StoreTwin},
     telemetry::metrics::Metrics,
 };
 use serde_json::{Value, json};
@@ -32,7 +36,12 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::joints::{Joints, Mischief, SimBroker, SimClaims};
+use crate::{
+    joints::{Joints, Mischief, SimBroker, SimClaims},
+    mutants::Mutant,
+    scenario::{ids, place},
+    told::{Teller, Told},
+};
 
 /// How long results are kept after the store was emptied.
 const RESULTS_KEPT: Duration = Duration::from_secs(72 * 3600);
@@ -52,6 +61,10 @@ pub struct World {
     epoch: Mutex<Option<Epoch>>,
     chance: Chance,
     too_early: Arc<AtomicUsize>,
+    /// The same story as a history.
+    pub told: Told,
+    mutant: Mutant,
+    workers: AtomicUsize,
 }
 
 /// Answers with the number of the execution, so that no two executions have the same result.
@@ -60,6 +73,19 @@ struct Counting {
     store: StoreTwin,
     /// Executions that began when the request was already done (S5).
     too_late: AtomicUsize,
+}
+
+/// The handler as one worker has it.
+struct Telling {
+    handler: Arc<Counting>,
+    teller: Teller,
+}
+
+impl Handler for Telling {
+    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>> {
+        self.teller.started();
+        self.handler.handle(context)
+    }
 }
 
 impl Handler for Counting {
@@ -100,6 +126,11 @@ pub fn target() -> PurutoName {
 
 impl World {
     pub fn new() -> Self {
+        Self::with(Mutant::Sound)
+    }
+
+    /// A world in whose fleet this is broken.
+    pub fn with(mutant: Mutant) -> Self {
         let clock = Clock::manual(WallTime::from_unix_millis(1_000_000_000));
         let store = StoreTwin::new(clock.clone());
         Self {
@@ -115,6 +146,9 @@ impl World {
             epoch: Mutex::new(None),
             chance: Chance::seeded(7),
             too_early: Arc::default(),
+            told: Told::new(),
+            mutant,
+            workers: AtomicUsize::new(0),
         }
     }
 
@@ -136,6 +170,27 @@ impl World {
         self.handler.too_late.load(Ordering::SeqCst)
     }
 
+    /// What the history proves, together with what stands now.
+    pub fn verdict(&self) -> Verdict {
+        let (_, request) = ids();
+        if let Some(stored) = self.broker.results().get(&place()) {
+            let result: Value = serde_json::from_slice(&stored.body).expect("a result is JSON");
+            let code = result["error"]["code"].clone();
+            self.told.note(Event::Stands {
+                request,
+                digest: Digest::of(&stored.body),
+                code: serde_json::from_value(code).expect("a code or none"),
+                kind: result["error"]["details"]["kind"]
+                    .as_str()
+                    .map(str::to_owned),
+            });
+        }
+        for sequence in self.broker.pending() {
+            self.told.note(Event::LeftInStream { sequence });
+        }
+        self.told.verdict()
+    }
+
     pub fn publish(&self, body: &Value) -> u64 {
         let subject = Subjects::default().invoke(&target(), Lane::Normal);
         self.broker
@@ -145,7 +200,9 @@ impl World {
     /// A fresh worker with a live session; it learns, as a real one does, whether the store was
     /// emptied.
     pub async fn worker(&self, mischief: Mischief) -> SimWorker {
-        let joints = Joints::new(mischief, self.store.clone());
+        let number = self.workers.fetch_add(1, Ordering::SeqCst);
+        let teller = self.told.teller(number);
+        let joints = Joints::new(mischief, self.store.clone(), teller.clone());
         let session = SessionId::fresh(&self.chance);
         let epoch = self.store.open(&session, "sim", &[target()]).await.unwrap();
         self.note_epoch(epoch);
@@ -157,24 +214,11 @@ impl World {
         let (sender, receiver) = watch::channel(Some(Arc::clone(&live)));
         let metrics = Metrics::new([&target()]);
         let in_flight = InFlight::default();
-        let served = Arc::new(Served {
-            name: target(),
-            service: Service::Here {
-                actions: Actions::Every,
-                handler: Arc::clone(&self.handler) as Arc<dyn Handler>,
-            },
-            metrics: metrics.target(&target()),
-        });
+        let served = self.served(teller, &metrics);
+        let (broker, claims) = self.servers(&joints);
         let ports = Ports {
-            broker: SimBroker {
-                twin: self.broker.clone(),
-                joints: joints.clone(),
-                too_early: Arc::clone(&self.too_early),
-            },
-            claims: SimClaims {
-                twin: self.store.clone(),
-                joints: joints.clone(),
-            },
+            broker,
+            claims,
             policies: LivePolicies::fixed(policies()),
             subjects: Subjects::default(),
             invoke_stream: "PURUTO_INVOKE".to_owned(),
@@ -189,7 +233,7 @@ impl World {
             metrics,
         };
         let mut side_work = JoinSet::new();
-        side_work.spawn(renewals(live));
+        side_work.spawn(renewals(live, self.store.clone(), self.mutant));
         side_work.spawn(cancels(self.broker.clone(), in_flight.clone()));
         SimWorker {
             pipeline: Pipeline::new(ports),
@@ -200,6 +244,34 @@ impl World {
             _sessions: sender,
             side_work,
         }
+    }
+
+    fn served(&self, teller: Teller, metrics: &Metrics) -> Arc<Served> {
+        let handler = Arc::clone(&self.handler);
+        Arc::new(Served {
+            name: target(),
+            service: Service::Here {
+                actions: Actions::Every,
+                handler: Arc::new(Telling { handler, teller }),
+            },
+            metrics: metrics.target(&target()),
+        })
+    }
+
+    /// Broker and store as a worker with these joints reaches them.
+    fn servers(&self, joints: &Joints) -> (SimBroker, SimClaims) {
+        let broker = SimBroker {
+            twin: self.broker.clone(),
+            joints: joints.clone(),
+            too_early: Arc::clone(&self.too_early),
+        };
+        let claims = SimClaims {
+            twin: self.store.clone(),
+            joints: joints.clone(),
+            mutant: self.mutant,
+            broker: self.broker.clone(),
+        };
+        (broker, claims)
     }
 
     fn note_epoch(&self, epoch: Epoch) {
@@ -277,10 +349,20 @@ impl SimWorker {
     }
 }
 
-async fn renewals(session: Arc<Session>) {
+async fn renewals(session: Arc<Session>, store: StoreTwin, mutant: Mutant) {
     loop {
         sleep(SESSION_GOOD_FOR / 3).await;
-        session.renewed(Instant::now());
+        let sent = Instant::now();
+        match store.renew(&session.id).await {
+            Ok(Renewal::Renewed { .. }) => session.renewed(sent),
+            Ok(Renewal::Fenced) if mutant == Mutant::RenewRecreates => {
+                store.open(&session.id, "sim", &[target()]).await.unwrap();
+                session.renewed(sent);
+            }
+            // A real worker opens another one; here another worker is started.
+            Ok(Renewal::Fenced) => return session.fence(),
+            Err(_) => {}
+        }
     }
 }
 

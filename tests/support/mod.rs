@@ -105,6 +105,19 @@ pub(crate) fn guard() -> Guard {
     Guard::new(env!("CARGO_BIN_EXE_puruto"))
 }
 
+/// Whoever runs the tests may have configured a fleet of their own.
+pub(crate) fn ours_that_configure() -> Vec<String> {
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    names
+        .filter(|name| {
+            let known = ["NATS_URL", "REDIS_URL", "RUST_LOG"];
+            name.starts_with("PURUTO_")
+                || name.starts_with("OTEL_")
+                || known.contains(&name.as_str())
+        })
+        .collect()
+}
+
 /// Tells whoever watches the tests what takes so long.
 pub(crate) fn say(line: &str) {
     writeln!(io::stderr(), "{line}").expect("standard error");

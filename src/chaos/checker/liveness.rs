@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     chaos::{
-        history::{At, Entry, Event, Expected},
+        history::{At, Entry, Event},
         schedule::Hostile,
     },
     contract::{ErrorCode, IpcKind},
@@ -112,15 +112,13 @@ fn late(story: &Story<'_>, faults: &Faults<'_>, terms: &Terms) -> Option<String>
 fn wrong(story: &Story<'_>, standing: Standing<'_>, terms: &Terms) -> Option<String> {
     let accepted = story.accepted()?;
     let right = match standing.code {
+        code if accepted.expected.is(code) => true,
         Some(ErrorCode::Timeout) => time_was_up(story, accepted, terms),
         Some(ErrorCode::Cancelled) => cancel_was_asked(story),
         Some(ErrorCode::IpcError) if standing.kind == Some(IpcKind::Poisoned.as_str()) => {
             story.claims().count() >= terms.attempts_max
         }
-        code => match accepted.expected {
-            Expected::Done => code.is_none(),
-            Expected::Refused(expected) => code == Some(expected),
-        },
+        None | Some(_) => false,
     };
     let told = || {
         let (code, kind) = (standing.code, standing.kind);
@@ -148,7 +146,7 @@ fn cancel_was_asked(story: &Story<'_>) -> bool {
 fn ignored(story: &Story<'_>, standing: Standing<'_>, faults: &Faults<'_>) -> Option<String> {
     let at = story.cancelled()?;
     let held = standing.code == Some(ErrorCode::Cancelled);
-    (!held && !faults.emptied_between(at, story.last()))
+    (!held && !faults.emptied_between(story.sent(), story.last()))
         .then(|| format!("flagged at {at}, ended with {:?}", standing.code))
 }
 

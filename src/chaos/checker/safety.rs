@@ -136,14 +136,16 @@ fn ends<'s>(
 ) -> impl Iterator<Item = (&'static str, At)> + 's {
     let results = story.entries.iter().filter_map(|entry| match &entry.event {
         Event::Heard { .. } => Some(("heard", entry.at)),
-        Event::Published { .. } => Some(("published", entry.at)),
+        Event::Published { own: true, .. } => Some(("published", entry.at)),
         _ => None,
     });
     let commits = story.commits();
     let commits = commits.filter(move |it| !faults.emptied_between(it.begun, by));
     let due = story.accepted().map(|it| ("due", it.at.plus(it.within)));
+    // What was told of the cancel of a request that is forgotten is no promise.
+    let sent = story.sent();
     let cancel = story.cancelled();
-    let cancel = cancel.filter(move |at| !faults.emptied_between(*at, by));
+    let cancel = cancel.filter(move |_| !faults.emptied_between(sent, by));
     let commits = commits.map(|it| ("committed", it.at));
     let cancel = cancel.map(|at| ("cancelled", at));
     results.chain(commits).chain(due).chain(cancel)
@@ -151,8 +153,7 @@ fn ends<'s>(
 
 /// S6. After the store was emptied a second answer may be sent, which the stream does not take.
 fn changed(story: &Story<'_>, faults: &Faults<'_>) -> Option<String> {
-    let from = story.accepted().map(|it| it.sent).unwrap_or_default();
-    if faults.emptied_between(from, story.last()) {
+    if faults.emptied_between(story.sent(), story.last()) {
         return None;
     }
     let mut seen = story.heard();

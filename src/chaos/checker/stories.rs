@@ -128,6 +128,11 @@ impl<'h> Story<'h> {
         })
     }
 
+    /// When it was first sent.
+    pub(super) fn sent(&self) -> At {
+        self.accepted().map(|it| it.sent).unwrap_or_default()
+    }
+
     pub(super) fn claims(&self) -> impl Iterator<Item = Claim<'h>> {
         self.entries.iter().filter_map(|entry| match &entry.event {
             Event::Claimed {

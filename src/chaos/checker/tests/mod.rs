@@ -1,14 +1,20 @@
 //! The checker is shown a clean history, and one for each way of breaking a rule.
 
-use std::{collections::BTreeSet, time::Duration};
+mod tale;
 
+use std::time::Duration;
+
+use self::tale::{
+    Tale, accepted, acked, claimed, committed, committing, flagged, heard, published, publishing,
+    refused, stands, started,
+};
 use super::*;
 use crate::{
     chaos::{
-        history::{At, CancelTold, ClaimId, Digest, Event, Expected, WorkerId},
+        history::{Digest, Event},
         schedule::{Fault, Hostile, Place},
     },
-    contract::{ErrorCode, RequestId},
+    contract::ErrorCode,
 };
 
 const TERMS: Terms = Terms {
@@ -17,155 +23,6 @@ const TERMS: Terms = Terms {
     linger: Duration::from_secs(2),
     attempts_max: 5,
 };
-
-/// A history as it grows, of one request.
-#[derive(Clone, Default)]
-struct Tale(Vec<Entry>);
-
-impl Tale {
-    fn at(mut self, millis: u64, event: Event) -> Self {
-        let at = At::of(Duration::from_millis(millis));
-        let behind = self.0.partition_point(|it| it.at <= at);
-        self.0.insert(behind, Entry { at, event });
-        self
-    }
-
-    fn without(mut self, unwanted: impl Fn(&Event) -> bool) -> Self {
-        self.0.retain(|it| !unwanted(&it.event));
-        self
-    }
-
-    fn struck(self, (from, until): (u64, u64), fault: Fault, worker: Option<&str>) -> Self {
-        let number = self.0.len();
-        let worker = worker.map(WorkerId::new);
-        let began = Event::FaultBegan {
-            number,
-            fault,
-            worker,
-        };
-        self.at(from, began).at(until, Event::FaultEnded { number })
-    }
-
-    fn killed(self, millis: u64, worker: &str) -> Self {
-        let fault = Fault::KillWorker { place: Place(0) };
-        self.struck((millis, millis + 100), fault, Some(worker))
-    }
-
-    fn verdict(&self) -> Verdict {
-        check(&self.0, &TERMS)
-    }
-
-    fn broken(&self) -> BTreeSet<Rule> {
-        let verdict = self.verdict();
-        verdict.violations.iter().map(|it| it.rule).collect()
-    }
-
-    fn breaks(&self, rules: &[Rule]) {
-        let expected: BTreeSet<_> = rules.iter().copied().collect();
-        assert_eq!(self.broken(), expected, "{:?}", self.verdict().violations);
-    }
-}
-
-fn request() -> RequestId {
-    "r-1".parse().expect("an id")
-}
-
-fn accepted() -> Event {
-    Event::Accepted {
-        request: request(),
-        sent: At::default(),
-        within: Duration::from_secs(60),
-        expected: Expected::Done,
-        sequence: 7,
-    }
-}
-
-fn claimed(worker: &str, claim: &str, millis: u64) -> Event {
-    Event::Claimed {
-        worker: WorkerId::new(worker),
-        request: request(),
-        claim: ClaimId::new(claim),
-        granted: At::of(Duration::from_millis(millis)),
-    }
-}
-
-fn started(worker: &str, claim: &str) -> Event {
-    Event::Started {
-        worker: WorkerId::new(worker),
-        request: request(),
-        claim: ClaimId::new(claim),
-    }
-}
-
-fn committing(worker: &str, claim: &str) -> Event {
-    Event::Committing {
-        worker: WorkerId::new(worker),
-        request: request(),
-        claim: ClaimId::new(claim),
-    }
-}
-
-fn committed(worker: &str, claim: &str, digest: &str) -> Event {
-    Event::Committed {
-        worker: WorkerId::new(worker),
-        request: request(),
-        claim: ClaimId::new(claim),
-        digest: Digest::new(digest),
-    }
-}
-
-fn refused(worker: &str, claim: &str) -> Event {
-    Event::Refused {
-        worker: WorkerId::new(worker),
-        request: request(),
-        claim: ClaimId::new(claim),
-    }
-}
-
-fn publishing(worker: &str, digest: &str) -> Event {
-    Event::Publishing {
-        worker: WorkerId::new(worker),
-        request: request(),
-        digest: Digest::new(digest),
-    }
-}
-
-fn published(worker: &str) -> Event {
-    Event::Published {
-        worker: WorkerId::new(worker),
-        request: request(),
-    }
-}
-
-fn acked(worker: &str) -> Event {
-    Event::Acked {
-        worker: WorkerId::new(worker),
-        request: request(),
-    }
-}
-
-fn heard(digest: &str) -> Event {
-    Event::Heard {
-        request: request(),
-        digest: Digest::new(digest),
-    }
-}
-
-fn stands(digest: &str, code: Option<ErrorCode>) -> Event {
-    Event::Stands {
-        request: request(),
-        digest: Digest::new(digest),
-        code,
-        kind: None,
-    }
-}
-
-fn flagged() -> Event {
-    Event::CancelAsked {
-        request: request(),
-        told: CancelTold::Flagged,
-    }
-}
 
 /// From the claim at `millis` until it is committed.
 fn runs(tale: Tale, millis: u64, (worker, claim, digest): (&str, &str, &str)) -> Tale {
