@@ -4,6 +4,8 @@
 //! sequence>.<consumer sequence>.<nanoseconds>.<pending>`, and the newer one with domain and
 //! account hash before the stream and perhaps a random token at the end.
 
+use std::fmt;
+
 use crate::clock::WallTime;
 
 /// A delivery as its ack subject describes it.
@@ -17,6 +19,8 @@ pub(super) struct AckSubject<'s> {
     pub(super) delivered: u64,
     /// Its sequence in the stream.
     pub(super) sequence: u64,
+    /// The consumer's count of its deliveries up to this one.
+    pub(super) consumer_sequence: u64,
     /// When it was stored.
     pub(super) stored_at: WallTime,
     /// How many messages the consumer had not delivered yet.
@@ -34,15 +38,36 @@ impl<'s> AckSubject<'s> {
             consumer: tokens.next()?,
             delivered: number(tokens.next())?,
             sequence: number(tokens.next())?,
-            stored_at: tokens
-                .next()
-                .and_then(|_consumer_sequence| number(tokens.next()))
-                .map(|nanos| WallTime::from_unix_millis(nanos / 1_000_000))?,
+            consumer_sequence: number(tokens.next())?,
+            stored_at: number(tokens.next())
+                .map(|nanos| WallTime::from_unix_millis(nanos / NANOS_A_MILLI))?,
             pending: number(tokens.next())?,
         };
         Some(parsed)
     }
 }
+
+/// The older form, which every server takes.
+impl fmt::Display for AckSubject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            stream,
+            consumer,
+            delivered,
+            sequence,
+            consumer_sequence,
+            stored_at,
+            pending,
+        } = self;
+        let nanos = stored_at.unix_millis().saturating_mul(NANOS_A_MILLI);
+        write!(
+            f,
+            "$JS.ACK.{stream}.{consumer}.{delivered}.{sequence}.{consumer_sequence}.{nanos}.{pending}"
+        )
+    }
+}
+
+const NANOS_A_MILLI: u64 = 1_000_000;
 
 /// Dots behind `$JS.ACK.` in the form without domain and account hash.
 const SHORT_DOTS: usize = 6;
@@ -64,6 +89,7 @@ mod tests {
             consumer: "puruto-echo",
             delivered: 3,
             sequence: 100,
+            consumer_sequence: 7,
             stored_at: WallTime::from_unix_millis(1_700_000_000_123),
             pending: 42,
         }
@@ -85,6 +111,12 @@ mod tests {
             AckSubject::parse(&with_token),
             Some(expected("PURUTO_INVOKE"))
         );
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let written = expected("PURUTO_INVOKE").to_string();
+        assert_eq!(AckSubject::parse(&written), Some(expected("PURUTO_INVOKE")));
     }
 
     #[test]

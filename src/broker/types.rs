@@ -72,10 +72,16 @@ pub struct Delivery {
     pub ack: AckToken,
     /// Its sequence in the stream.
     pub sequence: u64,
-    /// How often the broker has delivered it, from 1.
+    /// How often the broker has delivered it, from 1; [`Delivery::FOUND`] when nobody knows.
     pub delivered: u64,
     /// When the broker stored it.
     pub stored_at: WallTime,
+}
+
+impl Delivery {
+    /// Instead of the count of deliveries: it was found to be delivered and is perhaps in another
+    /// worker's hands. Whoever learns that it is, says nothing about it.
+    pub const FOUND: u64 = 0;
 }
 
 /// A result on its way out: exactly the committed bytes.

@@ -14,7 +14,7 @@ use super::{
     trail,
 };
 use crate::{
-    broker::Broker,
+    broker::{Broker, Delivery},
     contract::{IpcKind, ResultError},
     store::{Attempt, Claim, ClaimAnswer, Claimed as Grant, Claims, Nonce, StoreFault},
     telemetry::labels::ClaimOutcome,
@@ -179,6 +179,9 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             }
             ClaimAnswer::Held(_) => {
                 metrics.claimed(ClaimOutcome::Held);
+                if admitted.received.delivery.delivered == Delivery::FOUND {
+                    return Err(admitted.received.lapse());
+                }
                 let delay = held_delay(admitted.received.delivery.delivered);
                 let delay = self.ports.chance.around(delay, 0.1);
                 Err(admitted.received.nak(delay))

@@ -143,6 +143,7 @@ impl Metrics {
         match incident {
             Incident::Reconnected | Incident::Rebuilt => self.0.reconnects.inc(),
             Incident::PullStalled => self.0.pull_stalled.inc(),
+            Incident::Unreadable { .. } => self.buried(DeadReason::Unreadable),
             Incident::Disconnected
             | Incident::SlowConsumer
             | Incident::PermissionDenied(_)

@@ -4,6 +4,8 @@ use std::{fmt, sync::Arc};
 
 use async_nats::{Event, ServerError};
 
+use crate::broker::HeaderFault;
+
 /// Something that happened to a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incident {
@@ -23,6 +25,13 @@ pub enum Incident {
     Error(String),
     /// Nothing came from a pull although something had to, so it was begun anew.
     PullStalled,
+    /// A message that no client can read was kept as a dead letter and removed.
+    Unreadable {
+        /// Its sequence in the stream of requests.
+        sequence: u64,
+        /// What is wrong with it.
+        fault: HeaderFault,
+    },
 }
 
 /// Is told each [`Incident`] and which connection it happened to.
@@ -63,6 +72,9 @@ impl Observer {
             Incident::LameDuck => tracing::info!(connection, "nats server is about to stop"),
             Incident::Error(words) => tracing::warn!(connection, error = %words, "nats error"),
             Incident::PullStalled => tracing::warn!(connection, "nats pull was silent: begun anew"),
+            Incident::Unreadable { sequence, fault } => {
+                tracing::error!(connection, sequence, %fault, "unreadable: kept as a dead letter");
+            }
         }
         (self.0)(connection, incident);
     }
@@ -81,6 +93,7 @@ impl Incident {
             Self::LameDuck => "lame_duck",
             Self::Error(_) => "error",
             Self::PullStalled => "pull_stalled",
+            Self::Unreadable { .. } => "unreadable",
         }
     }
 

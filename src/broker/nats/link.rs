@@ -18,32 +18,21 @@ use tokio::{
 };
 
 use super::{
-    super::BrokerFault, denials::Denials, incident::Incident, options::NatsOptions,
-    unanswered::Unanswered, waiting::Waiting,
+    super::BrokerFault,
+    denials::Denials,
+    incident::Incident,
+    lives::{Lives, Wire},
+    options::NatsOptions,
+    pace::Pace,
+    unanswered::Unanswered,
+    waiting::Waiting,
 };
 
 /// Events that may wait for the link's task.
 const EVENTS_MAX: usize = 128;
 
-/// How long a link waits before it connects anew after the connection died; doubled each time it
-/// died young.
-const REBUILD_DELAY: Duration = Duration::from_millis(20);
-const REBUILD_DELAY_MAX: Duration = Duration::from_secs(2);
-
 /// What is asked of the system account is asked on the off chance: a refusal is nobody's trouble.
 const SYSTEM_SUBJECTS: &str = "\"$SYS.";
-
-/// A connection that lived this long did not die young.
-const GROWN_UP: Duration = Duration::from_secs(60);
-
-/// A connection as it is now. A new life begins with each reconnect and each rebuild.
-#[derive(Debug)]
-pub(super) struct Wire {
-    pub(super) client: Client,
-    pub(super) life: u64,
-    /// When this life began.
-    pub(super) born: Instant,
-}
 
 /// A supervised connection.
 pub(super) struct Link {
@@ -56,7 +45,7 @@ struct Shared {
     usage: &'static str,
     inbox: Box<str>,
     waiting: Waiting,
-    wire: watch::Sender<Arc<Wire>>,
+    lives: Lives,
     denials: Denials,
 }
 
@@ -88,18 +77,13 @@ impl Link {
         let inbox = options.new_inbox().into_boxed_str();
         // On the heap: what the client library does to connect is large.
         let first = Box::pin(Watched::connect(options, usage, &inbox)).await?;
-        let wire = Wire {
-            client: first.client.clone(),
-            life: 0,
-            born: Instant::now(),
-        };
         let shared = Arc::new(Shared {
             options: Arc::clone(options),
             usage,
             denials: Denials::none(replies_to(&inbox)),
             inbox,
             waiting: Waiting::default(),
-            wire: watch::Sender::new(Arc::new(wire)),
+            lives: Lives::begin(first.client.clone()),
         });
         let task = tokio::spawn(supervise(Arc::clone(&shared), first));
         Ok(Self { shared, task })
@@ -107,22 +91,17 @@ impl Link {
 
     /// The connection as it is now.
     pub(super) fn wire(&self) -> Arc<Wire> {
-        Arc::clone(&self.shared.wire.borrow())
+        self.shared.lives.wire()
     }
 
     /// For how long it has been up without a break; zero while it is down.
     pub(super) fn stable_for(&self) -> Duration {
-        let wire = self.wire();
-        match wire.client.connection_state() {
-            async_nats::connection::State::Connected => wire.born.elapsed(),
-            async_nats::connection::State::Pending
-            | async_nats::connection::State::Disconnected => Duration::ZERO,
-        }
+        self.wire().stable_for()
     }
 
     /// Tells when a new life has begun.
     pub(super) fn lives(&self) -> watch::Receiver<Arc<Wire>> {
-        self.shared.wire.subscribe()
+        self.shared.lives.subscribe()
     }
 
     /// What the process's connections are like.
@@ -335,50 +314,40 @@ impl Shared {
         }
         self.options.observer.happened(self.usage, &incident);
         match incident {
-            Incident::Reconnected => self.begin_life(client.clone()),
+            Incident::Disconnected => self.lives.broke(),
+            Incident::Reconnected => self.lives.next(client.clone()),
             Incident::PermissionDenied(words) => self.denials.hear(&words),
             // Fails only on a connection that has died, which is noticed anyway.
             Incident::LameDuck if self.options.urls.len() > 1 => {
                 client.force_reconnect().await.ok();
             }
             Incident::LameDuck
-            | Incident::Disconnected
             | Incident::Rebuilt
             | Incident::SlowConsumer
             | Incident::Error(_)
-            | Incident::PullStalled => {}
+            | Incident::PullStalled
+            | Incident::Unreadable { .. } => {}
         }
-    }
-
-    fn begin_life(&self, client: Client) {
-        self.wire.send_modify(|wire| {
-            let life = wire.life + 1;
-            let born = Instant::now();
-            *wire = Arc::new(Wire { client, life, born });
-        });
     }
 }
 
 async fn supervise(shared: Arc<Shared>, mut watched: Watched) {
-    let mut delay = REBUILD_DELAY;
+    let mut pace = Pace::default();
     loop {
         let born = Instant::now();
         watched.serve(&shared).await;
-        if born.elapsed() >= GROWN_UP {
-            delay = REBUILD_DELAY;
-        }
+        shared.lives.broke();
+        let mut delay = pace.after(born.elapsed());
         watched = loop {
             sleep(shared.options.chance.around(delay, 0.3)).await;
-            delay = (delay * 2).min(REBUILD_DELAY_MAX);
             match Watched::connect(&shared.options, shared.usage, &shared.inbox).await {
                 Ok(watched) => break watched,
                 Err(fault) => tracing::debug!(%fault, "nats not reached yet"),
             }
+            delay = pace.after(Duration::ZERO);
         };
-        shared.begin_life(watched.client.clone());
-        shared
-            .options
-            .observer
-            .happened(shared.usage, &Incident::Rebuilt);
+        shared.lives.next(watched.client.clone());
+        let observer = &shared.options.observer;
+        observer.happened(shared.usage, &Incident::Rebuilt);
     }
 }

@@ -16,7 +16,9 @@ mod denials;
 mod epoch;
 mod incident;
 mod link;
+mod lives;
 mod options;
+mod pace;
 mod presence;
 mod publish;
 mod pull;
@@ -183,7 +185,7 @@ impl Broker for NatsBroker {
     async fn lane(&self, target: &PurutoName, lane: Lane) -> Result<NatsLane, BrokerFault> {
         let consumer = topology::consumer(&self.subjects, &self.topology, target, lane);
         reconcile::reconcile(&self.links.control, &consumer).await?;
-        Ok(NatsLane::new(lane, consumer, self.links.clone()))
+        Ok(NatsLane::new(target, lane, consumer, self.links.clone()))
     }
 
     async fn publish_result(&self, message: &ResultMessage) -> Result<Publishing, BrokerFault> {

@@ -6,11 +6,7 @@ use async_nats::{Message, SubscribeError, Subscriber};
 use futures_util::StreamExt as _;
 use tokio::{sync::watch, time::timeout};
 
-use super::{
-    super::BrokerFault,
-    api::CALL_BOUND,
-    link::{Link, Wire},
-};
+use super::{super::BrokerFault, api::CALL_BOUND, link::Link, lives::Wire};
 
 #[derive(Debug)]
 pub(super) struct Subscription {

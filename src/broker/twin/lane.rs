@@ -5,9 +5,10 @@ use std::{fmt, sync::Arc};
 use tokio::time::Instant;
 
 use super::{
-    super::{ConsumerName, Delivery, Pull},
+    super::{ConsumerName, Delivery, Pull, ack_subject::AckSubject},
     Shared,
     queue::{Handed, Next},
+    stored::STREAM,
 };
 use crate::{
     contract::{Lane, PurutoName},
@@ -48,21 +49,21 @@ impl TwinLane {
     fn delivery(&mut self, handed: Handed) -> Delivery {
         self.demanded -= 1;
         self.backlog = handed.pending;
-        let token = format!(
-            "$JS.ACK.TWIN_INVOKE.{}.{}.{}.{}.{}.{}",
-            self.consumer.as_str(),
-            handed.delivered,
-            handed.sequence,
-            handed.consumer_sequence,
-            u128::from(handed.stored_at.unix_millis()) * 1_000_000,
-            handed.pending,
-        );
+        let ack = AckSubject {
+            stream: STREAM,
+            consumer: self.consumer.as_str(),
+            delivered: handed.delivered,
+            sequence: handed.sequence,
+            consumer_sequence: handed.consumer_sequence,
+            stored_at: handed.stored_at,
+            pending: handed.pending,
+        };
         Delivery {
             subject: self.subject.as_str().into(),
             lane: self.lane,
             headers: handed.headers,
             body: handed.body,
-            ack: AckToken::new(token),
+            ack: AckToken::new(ack.to_string()),
             sequence: handed.sequence,
             delivered: handed.delivered,
             stored_at: handed.stored_at,

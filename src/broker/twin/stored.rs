@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// As it is named in the ack subjects of deliveries.
-const STREAM: &str = "TWIN_INVOKE";
+pub(super) const STREAM: &str = "TWIN_INVOKE";
 
 /// The stream of dead letters, as it would be stored.
 #[derive(Default)]

@@ -3,21 +3,51 @@
 use std::time::Duration;
 
 use puruto_fleet::{
-    broker::{Broker, Headers, Publishing, Pull, ResultMessage},
+    broker::{
+        Broker, BuriedLetter, DeadReason, HeaderFault, Headers, Publishing, Pull, ResultMessage,
+    },
     contract::Lane,
     store::AckToken,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
-use super::harness::{Harness, Real, SOON, lane_of, next, result, subject, target};
+use super::harness::{Harness, Real, SOON, lane_of, next, nothing, result, subject, target};
+
+/// Header blocks that no client library should be handed, and what is wrong with each.
+const HOSTILE: [(&[u8], HeaderFault); 5] = [
+    (b"NATS/1.0\r\nX: a\rb\r\n\r\n", HeaderFault::LineBreak),
+    (b"NATS/1.0\r\nX: \xff\xfe\r\n\r\n", HeaderFault::NotUtf8),
+    (b"NATS/1.0\r\nno colon\r\n\r\n", HeaderFault::NoColon),
+    (b"NATS/1.0\r\na name: b\r\n\r\n", HeaderFault::Name),
+    (b"NATS/9.9\r\nA: b\r\n\r\n", HeaderFault::Version),
+];
+
+/// Sooner than a message comes again that nobody settled.
+const AT_ONCE: Duration = Duration::from_secs(10);
+
+async fn publish_hostile(world: &Real, header_block: &[u8]) {
+    let to = subject(Lane::Normal);
+    let body = br#"{"request_id":"r-1","prompt":"hello"}"#;
+    world.publish_raw(to.as_bytes(), header_block, body).await;
+}
+
+/// The dead letters, once there are so many.
+async fn dead_letters(world: &Real, many: usize) -> Vec<BuriedLetter> {
+    let buried = async {
+        loop {
+            let letters = world.dead_letters().await;
+            if letters.len() >= many && world.stored().await == 0 {
+                return letters;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, buried).await.expect("dead letters")
+}
 
 #[tokio::test]
-async fn a_message_that_kills_the_pull_connection_kills_nothing_else() {
-    for headers in [
-        &b"NATS/1.0\r\nX: a\rb\r\n\r\n"[..],
-        &b"NATS/1.0\r\nX: \xff\xfe\r\n\r\n"[..],
-        &b"NATS/1.0\r\nno colon\r\n\r\n"[..],
-    ] {
+async fn a_message_that_breaks_the_pull_connection_is_buried_and_breaks_nothing_else() {
+    for (header_block, fault) in HOSTILE {
         let world = Real::start().await;
         let mut poisoned = lane_of(&world.broker).await;
         let mut other = world
@@ -25,20 +55,63 @@ async fn a_message_that_kills_the_pull_connection_kills_nothing_else() {
             .lane(&target(), Lane::High)
             .await
             .expect("a lane");
-        let to = subject(Lane::Normal);
-        world.publish_raw(to.as_bytes(), headers, b"{}").await;
+        publish_hostile(&world, header_block).await;
         poisoned.demand(1);
-        let none = timeout(Duration::from_millis(500), poisoned.next()).await;
-        assert!(none.is_err(), "{none:?}");
-        // The poison is out until its ack wait has passed; what comes behind it flows.
         other.demand(1);
-        world.publish(Lane::High, "urgent").await;
-        let urgent = next(&mut other).await;
-        assert_eq!(world.broker.ack(&urgent.ack).await, Ok(()));
-        world.publish(Lane::Normal, "plain").await;
-        assert_eq!(&*next(&mut poisoned).await.body, b"plain");
+        nothing(&mut poisoned).await;
+        let letters = tokio::select! {
+            letters = dead_letters(&world, 1) => letters,
+            never = poisoned.next() => panic!("it cannot be delivered: {never:?}"),
+        };
+        let [BuriedLetter { letter, .. }] = &*letters else {
+            panic!("one letter: {letters:?}");
+        };
+        assert_eq!(letter.reason, DeadReason::Unreadable);
+        let unreadable = letter.message.headers.as_ref().expect_err("unreadable");
+        assert_eq!((&*unreadable.raw, unreadable.fault), (header_block, fault));
+        assert_eq!(letter.request, Some("r-1".parse().expect("an id")));
+        for (lane, body, pulled) in [
+            (Lane::High, "urgent", &mut other),
+            (Lane::Normal, "plain", &mut poisoned),
+        ] {
+            world.publish(lane, body).await;
+            let delivery = next(pulled).await;
+            assert_eq!(&*delivery.body, body.as_bytes());
+            assert_eq!(world.broker.ack(&delivery.ack).await, Ok(()));
+        }
         let published = world.broker.publish_result(&result("one")).await;
         assert_eq!(published, Ok(Publishing::Stored));
+    }
+}
+
+#[tokio::test]
+async fn what_was_lost_behind_a_message_that_cannot_be_read_comes_at_once() {
+    for (header_block, _) in HOSTILE {
+        let world = Real::start().await;
+        let mut lane = lane_of(&world.broker).await;
+        world.publish(Lane::Normal, "before").await;
+        publish_hostile(&world, header_block).await;
+        publish_hostile(&world, header_block).await;
+        world.publish(Lane::Normal, "behind").await;
+        world.publish(Lane::Normal, "last").await;
+        let began = Instant::now();
+        lane.demand(5);
+        let mut bodies = Vec::new();
+        for _ in 0..3 {
+            let delivery = next(&mut lane).await;
+            assert_eq!(world.broker.ack(&delivery.ack).await, Ok(()));
+            bodies.push(String::from_utf8_lossy(&delivery.body).into_owned());
+        }
+        assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+        bodies.sort();
+        assert_eq!(
+            bodies,
+            ["before", "behind", "last"],
+            "{}",
+            header_block.escape_ascii()
+        );
+        assert_eq!(dead_letters(&world, 2).await.len(), 2);
+        nothing(&mut lane).await;
     }
 }
 

@@ -8,43 +8,40 @@
 //! Never: a task per delivery, or a decision about one.
 
 mod account;
+mod inbox;
 mod retire;
+mod search;
 mod status;
 mod trouble;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
-use async_nats::{Message, Subscriber};
-use futures_util::{FutureExt as _, StreamExt as _};
+use async_nats::Message;
 use tokio::{
-    sync::watch,
-    time::{Instant, sleep_until, timeout},
+    sync::{mpsc, watch},
+    time::sleep_until,
 };
 
-use self::{account::Account, retire::Late, status::Heard, trouble::Trouble};
+use self::{
+    account::Account,
+    inbox::{Inbox, Unsendable},
+    retire::{Late, Leaving},
+    search::{Search, Seen},
+    status::Heard,
+    trouble::Trouble,
+};
 use super::{
     super::{Delivery, Pull, ack_subject::AckSubject, topology::Wanted},
     incident::Incident,
-    link::{Link, Wire},
+    link::Link,
+    lives::Wire,
     reconcile::reconcile,
     wire,
 };
-use crate::{contract::Lane, store::AckToken};
-
-/// How long one pull stands; then the broker says what of it is unfilled.
-const EXPIRES: Duration = Duration::from_secs(30);
-
-/// How often the broker says that a pull with nothing to deliver still stands.
-const HEARTBEAT: Duration = Duration::from_secs(3);
-
-/// A pull that was silent for so long is not standing any more.
-const SILENCE_MAX: Duration = Duration::from_secs(6);
-
-/// How long sending a pull may take.
-const SEND_BOUND: Duration = Duration::from_secs(5);
-
-const _: () = assert!(HEARTBEAT.as_millis() * 2 <= SILENCE_MAX.as_millis());
-const _: () = assert!(HEARTBEAT.as_millis() * 2 <= EXPIRES.as_millis());
+use crate::{
+    contract::{Lane, PurutoName},
+    store::AckToken,
+};
 
 /// One lane, pulled from a real broker.
 pub struct NatsLane {
@@ -58,6 +55,11 @@ pub struct NatsLane {
     account: Account,
     inbox: Option<Inbox>,
     late: Option<Late>,
+    /// Highest sequence that came.
+    seen: u64,
+    /// Searches when the connection broke.
+    search: Search,
+    found: mpsc::UnboundedReceiver<Delivery>,
     trouble: Trouble,
     backlog: u64,
 }
@@ -70,18 +72,10 @@ pub(super) struct LaneLinks {
     pub(super) control: Arc<Link>,
 }
 
-#[derive(Debug)]
-struct Inbox {
-    subject: Box<str>,
-    messages: Subscriber,
-    pulls: u64,
-    /// When the broker last gave a sign of life to a standing pull.
-    heard: Instant,
-}
-
 /// What a lane wakes up for.
 enum Woken {
     Message(Message),
+    Found(Delivery),
     Silence,
     NewLife,
 }
@@ -93,8 +87,15 @@ impl fmt::Debug for NatsLane {
 }
 
 impl NatsLane {
-    pub(super) fn new(lane: Lane, consumer: Wanted, links: LaneLinks) -> Self {
+    pub(super) fn new(target: &PurutoName, lane: Lane, consumer: Wanted, links: LaneLinks) -> Self {
         let lives = links.pull.lives();
+        let (sender, found) = mpsc::unbounded_channel();
+        let search = Search {
+            target: target.clone(),
+            lane,
+            links: links.clone(),
+            found: sender,
+        };
         Self {
             lane,
             pull_subject: consumer.place.pull_subject().into(),
@@ -105,6 +106,9 @@ impl NatsLane {
             account: Account::default(),
             inbox: None,
             late: None,
+            seen: 0,
+            search,
+            found,
             backlog: 0,
         }
     }
@@ -122,7 +126,10 @@ impl NatsLane {
             };
         }
         if self.account.demanded() == 0 {
-            std::future::pending::<()>().await;
+            return self.found.recv().await.map(|found| self.arrived(found));
+        }
+        if let Ok(found) = self.found.try_recv() {
+            return Some(self.arrived(found));
         }
         if self.inbox.is_none() {
             self.open().await;
@@ -131,7 +138,7 @@ impl NatsLane {
         if self.account.is_low() {
             self.ask().await;
         }
-        if let Some(message) = self.buffered() {
+        if let Some(message) = self.inbox.as_mut().and_then(Inbox::buffered) {
             return self.take(message);
         }
         if self.account.shortfall() > 0 {
@@ -139,13 +146,15 @@ impl NatsLane {
         }
         match self.wake().await {
             Woken::Message(message) => self.take(message),
+            Woken::Found(delivery) => Some(self.arrived(delivery)),
             Woken::Silence => {
                 self.links.pull.happened(&Incident::PullStalled);
-                self.give_up_inbox();
+                self.give_up_inbox(Leaving::Whole);
                 None
             }
             Woken::NewLife => {
-                self.give_up_inbox();
+                self.trouble.broke();
+                self.give_up_inbox(Leaving::Broken);
                 None
             }
         }
@@ -164,18 +173,9 @@ impl NatsLane {
             }
         }
         let wire = Arc::clone(&self.lives.borrow_and_update());
-        let subject = self.links.pull.new_inbox();
-        let subscribing = wire.client.subscribe(format!("{subject}.*"));
-        match timeout(SEND_BOUND, subscribing).await {
-            Ok(Ok(messages)) => {
-                self.inbox = Some(Inbox {
-                    subject: subject.into(),
-                    messages,
-                    pulls: 0,
-                    heard: Instant::now(),
-                });
-            }
-            Ok(Err(_)) | Err(_) => self.trouble.grow(),
+        match Inbox::open(&self.links.pull, wire).await {
+            Ok(inbox) => self.inbox = Some(inbox),
+            Err(Unsendable) => self.trouble.grow(),
         }
     }
 
@@ -185,104 +185,101 @@ impl NatsLane {
             return;
         };
         let many = self.account.shortfall();
-        let body = format!(
-            r#"{{"batch":{many},"expires":{},"idle_heartbeat":{}}}"#,
-            EXPIRES.as_nanos(),
-            HEARTBEAT.as_nanos()
-        );
-        let wire = Arc::clone(&self.lives.borrow());
-        let reply = format!("{}.{}", inbox.subject, inbox.pulls);
-        let subject = String::from(&*self.pull_subject);
-        let sending = wire.client.publish_with_reply(subject, reply, body.into());
-        match timeout(SEND_BOUND, sending).await {
-            Ok(Ok(())) => {
-                inbox.pulls += 1;
-                inbox.heard = Instant::now();
-                self.account.sent(many);
-            }
-            Ok(Err(_)) | Err(_) => {
-                self.trouble.grow();
-                self.give_up_inbox();
+        match inbox.ask(&self.pull_subject, many).await {
+            Ok(()) => self.account.sent(many),
+            Err(Unsendable) => {
+                self.trouble.broke();
+                self.give_up_inbox(Leaving::Broken);
             }
         }
-    }
-
-    fn buffered(&mut self) -> Option<Message> {
-        let inbox = self.inbox.as_mut()?;
-        inbox.messages.next().now_or_never().flatten()
     }
 
     async fn wake(&mut self) -> Woken {
         let Some(inbox) = &mut self.inbox else {
             return Woken::NewLife;
         };
+        let silent_at = inbox.silent_at();
         tokio::select! {
             biased;
-            message = inbox.messages.next() => match message {
-                Some(message) => Woken::Message(message),
-                // The connection has died; its successor is awaited like a reconnect.
-                None => {
-                    self.trouble.grow();
-                    Woken::NewLife
-                }
-            },
+            Some(message) = inbox.next() => Woken::Message(message),
+            // Also when the connection has died, and with it the inbox: it has a successor.
             _ = self.lives.changed() => Woken::NewLife,
-            () = sleep_until(inbox.heard + SILENCE_MAX) => Woken::Silence,
+            Some(delivery) = self.found.recv() => Woken::Found(delivery),
+            () = sleep_until(silent_at) => Woken::Silence,
         }
     }
 
     /// What a message says; the delivery if it is one.
     fn take(&mut self, message: Message) -> Option<Delivery> {
         if let Some(inbox) = &mut self.inbox {
-            inbox.heard = Instant::now();
+            inbox.hear();
         }
+        let ack = ack_of(&message);
+        self.seen = self.seen.max(ack.map_or(0, |ack| ack.sequence));
         match status::read(&message) {
             Heard::Delivery => {
                 let delivery = self.delivery(message)?;
                 self.trouble.pass();
-                self.account.arrived();
-                return Some(delivery);
+                return Some(self.arrived(delivery));
+            }
+            Heard::Unreadable => {
+                self.account.unfilled(1);
+                let removing = ack.map(|ack| self.search.clone().remove_one(ack.sequence));
+                removing.map(tokio::spawn);
             }
             Heard::Heartbeat => self.trouble.pass(),
             Heard::Unfilled(many) => self.account.unfilled(many),
             Heard::ConsumerGone => {
                 self.trouble.consumer_gone = true;
                 self.trouble.grow();
-                self.give_up_inbox();
+                self.give_up_inbox(Leaving::Whole);
             }
             Heard::Void => {
                 tracing::debug!(status = ?message.status, words = ?message.description, "pull ended");
                 self.trouble.grow();
-                self.give_up_inbox();
+                self.give_up_inbox(Leaving::Whole);
             }
         }
         None
     }
 
+    fn arrived(&mut self, delivery: Delivery) -> Delivery {
+        self.account.arrived();
+        delivery
+    }
+
     /// A message as a delivery; `None` when its reply subject is not JetStream's.
     fn delivery(&mut self, message: Message) -> Option<Delivery> {
-        let reply = message.reply?;
-        let ack = AckSubject::parse(reply.as_str())?;
+        let ack = ack_of(&message)?;
         self.backlog = ack.pending;
         Some(Delivery {
             subject: message.subject.as_str().into(),
             lane: self.lane,
-            headers: wire::from_wire(message.headers.as_ref()),
-            body: wire::own(message.payload),
-            ack: AckToken::new(reply.as_str()),
             sequence: ack.sequence,
             delivered: ack.delivered,
             stored_at: ack.stored_at,
+            headers: wire::from_wire(message.headers.as_ref()),
+            ack: AckToken::new(message.reply?.as_str()),
+            body: wire::own(message.payload),
         })
     }
 
-    fn give_up_inbox(&mut self) {
+    fn give_up_inbox(&mut self, leaving: Leaving) {
+        let seen = Seen {
+            sequence: self.seen,
+            owed: self.account.asked(),
+        };
         self.account.forget_pulls();
         if let Some(inbox) = self.inbox.take() {
             // There is no earlier one: an inbox is opened only when that was empty.
-            self.late = Some(retire::retire(inbox.messages, &self.links.settle));
+            self.late = Some(retire::retire(inbox, leaving, self.search.clone(), seen));
         }
     }
+}
+
+/// The delivery that a message on a lane's inbox is.
+fn ack_of(message: &Message) -> Option<AckSubject<'_>> {
+    AckSubject::parse(message.reply.as_ref()?.as_str())
 }
 
 impl Pull for NatsLane {
@@ -297,7 +294,7 @@ impl Pull for NatsLane {
     fn withdraw(&mut self) {
         // An inbox to which the broker owes nothing can stay.
         if self.account.asked() > 0 {
-            self.give_up_inbox();
+            self.give_up_inbox(Leaving::Whole);
         }
         self.account.withdraw();
     }
@@ -317,7 +314,7 @@ impl Pull for NatsLane {
 
 impl Drop for NatsLane {
     fn drop(&mut self) {
-        self.give_up_inbox();
+        self.give_up_inbox(Leaving::Whole);
         if let Some(late) = self.late.take() {
             retire::abandon(late, &self.links.settle);
         }

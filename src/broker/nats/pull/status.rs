@@ -2,13 +2,15 @@
 
 use async_nats::{Message, StatusCode};
 
-use super::super::wire;
+use super::{super::wire, ack_of};
 
 /// What a message on a lane's inbox is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     /// A delivery.
     Delivery,
+    /// A delivery with a status of its own, which its author made up.
+    Unreadable,
     /// The pull stands and there is nothing for it.
     Heartbeat,
     /// The pull ended with so many deliveries unfilled.
@@ -24,6 +26,10 @@ pub(super) fn read(message: &Message) -> Heard {
     let Some(status) = message.status else {
         return Heard::Delivery;
     };
+    // The broker's own messages are not acked.
+    if ack_of(message).is_some() {
+        return Heard::Unreadable;
+    }
     let description = message.description.as_deref().unwrap_or_default();
     let unfilled = wire::header(message, "Nats-Pending-Messages").and_then(|it| it.parse().ok());
     match (status, unfilled) {
@@ -44,11 +50,15 @@ mod tests {
     use super::*;
 
     fn status(code: u16, description: &str, pending: Option<&str>) -> Heard {
+        read(&message(code, description, pending))
+    }
+
+    fn message(code: u16, description: &str, pending: Option<&str>) -> Message {
         let mut headers = HeaderMap::new();
         if let Some(pending) = pending {
             headers.insert("Nats-Pending-Messages", pending);
         }
-        read(&Message {
+        Message {
             subject: "_INBOX.w.x.1".into(),
             reply: None,
             payload: "".into(),
@@ -56,7 +66,14 @@ mod tests {
             status: Some(StatusCode::from_u16(code).unwrap()),
             description: Some(description.into()),
             length: 0,
-        })
+        }
+    }
+
+    #[test]
+    fn a_stored_message_does_not_pass_for_the_brokers_word() {
+        let mut message = message(409, "Consumer Deleted", None);
+        message.reply = Some("$JS.ACK.S.c.1.2.3.4.5".into());
+        assert_eq!(read(&message), Heard::Unreadable);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
+use super::super::pace::Pace;
 use crate::clock::Chance;
 
 /// The wait before trouble is tried again; doubled while it lasts.
@@ -15,17 +16,22 @@ pub(super) struct Trouble {
     chance: Chance,
     delay: Duration,
     retry_at: Option<Instant>,
+    pace: Pace,
+    /// When the connection broke last, or the lane was made.
+    broke_at: Instant,
     /// The consumer has to be created before anything can be pulled.
     pub(super) consumer_gone: bool,
 }
 
 impl Trouble {
     /// None yet.
-    pub(super) const fn none(chance: Chance) -> Self {
+    pub(super) fn none(chance: Chance) -> Self {
         Self {
             chance,
             delay: RETRY_DELAY,
             retry_at: None,
+            pace: Pace::default(),
+            broke_at: Instant::now(),
             consumer_gone: false,
         }
     }
@@ -41,6 +47,14 @@ impl Trouble {
     pub(super) fn grow(&mut self) {
         self.retry_at = Some(Instant::now() + self.chance.around(self.delay, 0.5));
         self.delay = (self.delay * 2).min(RETRY_DELAY_MAX);
+    }
+
+    /// The connection broke: what broke it may come again.
+    pub(super) fn broke(&mut self) {
+        let now = Instant::now();
+        let delay = self.pace.after(now - self.broke_at);
+        self.broke_at = now;
+        self.retry_at = Some(now + self.chance.around(delay, 0.5));
     }
 
     /// Something worked.
