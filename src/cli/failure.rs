@@ -95,7 +95,8 @@ const fn exit_of(fault: &ClientFault) -> Exit {
             BrokerFault::Refused { .. } | BrokerFault::Denied { .. } | BrokerFault::Unsuitable(_),
         )
         | ClientFault::Store(StoreFault::Nonsense { .. } | StoreFault::Unsuitable(_))
-        | ClientFault::Unreadable { .. } => Exit::Error,
+        | ClientFault::Unreadable { .. }
+        | ClientFault::NoDeadLetter(_) => Exit::Error,
     }
 }
 
@@ -108,6 +109,7 @@ pub(super) const fn unreachable_section(fault: &ClientFault) -> Option<&'static 
         | ClientFault::Broker(_)
         | ClientFault::Store(_)
         | ClientFault::Unreadable { .. }
+        | ClientFault::NoDeadLetter(_)
         | ClientFault::TargetUnknown { .. }
         | ClientFault::Ambiguous { .. } => None,
     }

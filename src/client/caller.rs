@@ -7,13 +7,14 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::{
     ClientFault, Exchange, Invocation, Pending, invocation::Prepared, pending::Wait, reading::Asked,
 };
 use crate::{
-    broker::{BrokerFault, PublishAck},
+    broker::{BrokerFault, Headers, PublishAck},
     clock::{Chance, Clock},
     contract::{
         ErrorCode, InvocationRequest, InvocationResult, PROMPT_BYTES_MAX, PurutoName, ResultError,
@@ -187,16 +188,25 @@ impl<E: Exchange, R: Records> Client<E, R> {
         deadline.map_or(own, |deadline| own.min(deadline.since(now)))
     }
 
-    /// Publishes until the broker says that the request is stored; the message id keeps a copy
-    /// from being stored.
     async fn publish(&self, prepared: &Prepared) -> Result<PublishAck, BrokerFault> {
         let subject = prepared.subject(&self.settings.subjects);
-        let body = prepared.body();
+        self.publish_surely(&subject, &prepared.headers, prepared.body())
+            .await
+    }
+
+    /// Publishes until the broker says that the request is stored; the message id keeps a copy
+    /// from being stored.
+    pub(super) async fn publish_surely(
+        &self,
+        subject: &str,
+        headers: &Headers,
+        body: Bytes,
+    ) -> Result<PublishAck, BrokerFault> {
         let mut attempt = 1;
         loop {
             let sent = self
                 .exchange
-                .publish_request(&subject, &prepared.headers, body.clone());
+                .publish_request(subject, headers, body.clone());
             match sent.await {
                 Err(BrokerFault::TimedOut { .. }) if attempt < PUBLISH_ATTEMPTS => attempt += 1,
                 other => return other,

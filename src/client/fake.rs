@@ -1,5 +1,5 @@
 //! A broker in memory, as far as a caller sees one: what stands in the stream of results, who
-//! subscribed, what was published. It answers at once, or fails as told.
+//! subscribed, what was published, what is dead. It answers at once, or fails as told.
 
 use std::{
     collections::VecDeque,
@@ -10,9 +10,13 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{Arrival, Arrivals, Exchange};
+use super::{Arrival, Arrivals, Exchange, Letters};
 use crate::{
-    broker::{BrokerFault, Headers, PublishAck, ResultMessage, StoredResult},
+    broker::{
+        BrokerFault, DeadLetter, DeadLetters as _, Headers, PublishAck, ResultMessage,
+        StoredMessage, StoredResult, twin::BrokerTwin,
+    },
+    clock::Clock,
     contract::{CorrelationId, PurutoName, RequestId, Subjects},
     store::RequestKey,
 };
@@ -41,8 +45,11 @@ struct State {
 }
 
 /// A clone is the same broker.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FakeExchange(Arc<Mutex<State>>);
+#[derive(Clone, Debug)]
+pub(super) struct FakeExchange {
+    state: Arc<Mutex<State>>,
+    letters: BrokerTwin,
+}
 
 pub(super) fn timed_out() -> BrokerFault {
     BrokerFault::TimedOut {
@@ -52,8 +59,26 @@ pub(super) fn timed_out() -> BrokerFault {
 }
 
 impl FakeExchange {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self {
+            state: Arc::default(),
+            letters: BrokerTwin::new(clock),
+        }
+    }
+
+    /// Keeps a dead letter.
+    pub(super) async fn bury(&self, letter: &DeadLetter) {
+        self.letters.bury(letter).await.expect("kept");
+    }
+
+    /// The sequences of the dead letters.
+    pub(super) fn letters(&self) -> Vec<u64> {
+        let letters = self.letters.dead_letters();
+        letters.iter().map(|it| it.sequence).collect()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no test panicked with it")
+        self.state.lock().expect("no test panicked with it")
     }
 
     /// Puts a result into the stream without a word to any subscriber.
@@ -190,6 +215,20 @@ impl Exchange for FakeExchange {
     async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
         self.state().announced.push(request.clone());
         Ok(())
+    }
+}
+
+impl Letters for FakeExchange {
+    async fn next_letter(
+        &self,
+        from: u64,
+        target: Option<&PurutoName>,
+    ) -> Result<Option<StoredMessage>, BrokerFault> {
+        self.letters.next_dead_letter(from, target)
+    }
+
+    async fn remove_letter(&self, sequence: u64) -> Result<bool, BrokerFault> {
+        self.letters.remove_dead_letter(sequence)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Why a caller gets no answer at all: what a result cannot say.
 
 use crate::{
-    broker::BrokerFault,
+    broker::{BrokerFault, NoDeadLetter},
     contract::{PROMPT_BYTES_MAX, PurutoName, RequestId},
     store::StoreFault,
 };
@@ -29,6 +29,9 @@ pub enum ClientFault {
         /// Why.
         reason: String,
     },
+    /// What lies among the dead letters is none.
+    #[error(transparent)]
+    NoDeadLetter(#[from] NoDeadLetter),
     /// No record names the target of a request.
     #[error(
         "no worker has seen request {request} yet, so its target is not known: \

@@ -1,4 +1,4 @@
-//! What a caller uses: invoke, await the result, watch, ask, cancel.
+//! What a caller uses: invoke, await the result, watch, ask, cancel, replay what is dead.
 //!
 //! A caller sees subjects, results and records only. Its result finds it whether it subscribes
 //! before, while or after it is published: what arrives on a subscription is taken at once, and
@@ -10,6 +10,7 @@ mod cancel;
 mod fault;
 mod invocation;
 mod lazy;
+mod letters;
 mod nats;
 mod pending;
 mod port;
@@ -29,8 +30,9 @@ pub use self::{
     fault::ClientFault,
     invocation::Invocation,
     lazy::LazyRecords,
+    letters::{Demand, FoundLetters, LetterFilter, Refusal, Replay},
     pending::Pending,
-    port::{Arrival, Arrivals, Exchange},
+    port::{Arrival, Arrivals, Exchange, Letters},
     relay::Relayed,
     status::{Standing, Status},
     watch::Watch,

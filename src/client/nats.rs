@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-use super::{Arrival, Arrivals, Exchange};
+use super::{Arrival, Arrivals, Exchange, Letters};
 use crate::{
     broker::{
-        BrokerFault, Headers, PublishAck, ResultMessage, StoredResult,
+        BrokerFault, Headers, PublishAck, ResultMessage, StoredMessage, StoredResult,
         nats::{NatsClient, ResultSubscription},
     },
     contract::{CorrelationId, PurutoName, RequestId},
@@ -14,6 +14,17 @@ use crate::{
 
 /// `JetStream`'s code for a stream that is not there: no worker of this fleet ever ran.
 const NO_STREAM: u64 = 10_059;
+
+/// What is not there holds nothing.
+fn unless_no_stream<T: Default>(answer: Result<T, BrokerFault>) -> Result<T, BrokerFault> {
+    match answer {
+        Err(BrokerFault::Refused {
+            code: Some(NO_STREAM),
+            ..
+        }) => Ok(T::default()),
+        other => other,
+    }
+}
 
 fn message((subject, stored): (String, StoredResult)) -> ResultMessage {
     let StoredResult { headers, body } = stored;
@@ -64,16 +75,24 @@ impl Exchange for NatsClient {
     }
 
     async fn target_exists(&self, target: &PurutoName) -> Result<bool, BrokerFault> {
-        match Self::target_exists(self, target).await {
-            Err(BrokerFault::Refused {
-                code: Some(NO_STREAM),
-                ..
-            }) => Ok(false),
-            other => other,
-        }
+        unless_no_stream(Self::target_exists(self, target).await)
     }
 
     async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
         Self::announce_cancel(self, request).await
+    }
+}
+
+impl Letters for NatsClient {
+    async fn next_letter(
+        &self,
+        from: u64,
+        target: Option<&PurutoName>,
+    ) -> Result<Option<StoredMessage>, BrokerFault> {
+        unless_no_stream(self.next_dead_letter(from, target).await)
+    }
+
+    async fn remove_letter(&self, sequence: u64) -> Result<bool, BrokerFault> {
+        unless_no_stream(self.remove_dead_letter(sequence).await)
     }
 }

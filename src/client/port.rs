@@ -5,7 +5,7 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    broker::{BrokerFault, Headers, PublishAck, ResultMessage, StoredResult},
+    broker::{BrokerFault, Headers, PublishAck, ResultMessage, StoredMessage, StoredResult},
     contract::{CorrelationId, PurutoName, RequestId},
     store::RequestKey,
 };
@@ -96,4 +96,27 @@ pub trait Exchange: Send + Sync + 'static {
         &self,
         request: &RequestKey,
     ) -> impl Future<Output = Result<(), BrokerFault>> + Send;
+}
+
+/// The stream of dead letters as its reader needs it.
+pub trait Letters: Send + Sync + 'static {
+    /// The first message from sequence `from` on, of one target or of all.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    fn next_letter(
+        &self,
+        from: u64,
+        target: Option<&PurutoName>,
+    ) -> impl Future<Output = Result<Option<StoredMessage>, BrokerFault>> + Send;
+
+    /// Removes a message for good and waits until the broker has confirmed it; `false` when it was
+    /// not there any more.
+    ///
+    /// # Errors
+    /// The broker did not confirm; it may be removed all the same.
+    fn remove_letter(
+        &self,
+        sequence: u64,
+    ) -> impl Future<Output = Result<bool, BrokerFault>> + Send;
 }

@@ -141,6 +141,16 @@ impl PurutoName {
 }
 
 impl RequestId {
+    /// `base` with `mark` behind it; `base` is cut where the whole would be too long.
+    ///
+    /// # Errors
+    /// The two make no id: `mark` alone is too long, or one of them has a control character.
+    pub fn marked(base: &str, mark: &str) -> Result<Self, InvalidId> {
+        let room = ID_CHARS_MAX.saturating_sub(mark.chars().count());
+        let id: String = base.chars().take(room).chain(mark.chars()).collect();
+        id.parse()
+    }
+
     /// A fresh id from 128 bits of time and chance.
     #[must_use]
     pub fn from_uuid(id: uuid::Uuid) -> Self {
@@ -168,6 +178,14 @@ mod tests {
         for bad in ["", "a\nb", "\u{0}", "\u{85}", &"x".repeat(201)] {
             assert!(bad.parse::<RequestId>().is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_marked_id_keeps_its_mark_however_long_it_is() {
+        let marked = |base: &str| RequestId::marked(base, ".2").unwrap();
+        assert_eq!(marked("r").as_str(), "r.2");
+        assert_eq!(marked(&"é".repeat(200)).as_str(), "é".repeat(198) + ".2");
+        assert!(RequestId::marked("r", &"x".repeat(201)).is_err());
     }
 
     #[test]

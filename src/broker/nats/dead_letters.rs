@@ -1,9 +1,9 @@
-//! Buries dead letters.
+//! Dead letters: buried, read, removed.
 
-use super::{link::Link, publish::publish, wire};
+use super::{NatsClient, link::Link, publish::publish, stored, wire};
 use crate::{
-    broker::{BrokerFault, DeadLetter, StreamName},
-    contract::Subjects,
+    broker::{BrokerFault, DeadLetter, StoredMessage, StreamName},
+    contract::{PurutoName, Subjects},
 };
 
 /// Publishes a letter. Its message id is the message's own name, so the stream keeps the first.
@@ -18,4 +18,35 @@ pub(super) async fn bury(
     let headers = wire::to_wire(headers.iter());
     let kept = publish(link, &subject, Some(headers), body).await;
     kept.map(drop).map_err(|fault| fault.into_fault("bury"))
+}
+
+impl NatsClient {
+    /// The first dead letter from sequence `from` on, of one target or of all; a message that is
+    /// none, but lies there, counts as one.
+    ///
+    /// # Errors
+    /// The broker did not answer in time, or there is no stream of dead letters.
+    pub async fn next_dead_letter(
+        &self,
+        from: u64,
+        target: Option<&PurutoName>,
+    ) -> Result<Option<StoredMessage>, BrokerFault> {
+        let filter = match target {
+            Some(target) => self.subjects().dead_letters(Some(target)),
+            None => self.subjects().dead_letters_all(),
+        };
+        stored::next(self.link(), &self.letters(), from, &filter).await
+    }
+
+    /// Removes a dead letter for good; `false` when it was not there any more.
+    ///
+    /// # Errors
+    /// The broker did not confirm; it may be removed all the same.
+    pub async fn remove_dead_letter(&self, sequence: u64) -> Result<bool, BrokerFault> {
+        stored::remove(self.link(), &self.letters(), sequence).await
+    }
+
+    fn letters(&self) -> StreamName {
+        StreamName::dead_letters(self.subjects())
+    }
 }

@@ -1,50 +1,57 @@
 //! What lies in the twin's stream of requests, and its dead letters.
 
-use std::collections::HashSet;
-
-use bytes::Bytes;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{BrokerTwin, Operation, PAYLOAD_MAX, State, timed_out};
 use crate::{
     broker::{
-        BrokerFault, BuriedLetter, DeadLetter, DeadLetters, Headers, Stored, StoredMessage,
-        SubjectCount,
+        BrokerFault, BuriedLetter, DeadLetter, DeadLetters, Stored, StoredMessage, SubjectCount,
     },
     clock::WallTime,
-    contract::Header,
+    contract::{Header, PurutoName},
 };
 
 /// As it is named in the ack subjects of deliveries.
 pub(super) const STREAM: &str = "TWIN_INVOKE";
 
-/// The stream of dead letters, as it would be stored.
+/// The stream of dead letters.
 #[derive(Default)]
 pub(super) struct Graves {
-    records: Vec<(Headers, Bytes, WallTime)>,
+    last_sequence: u64,
+    messages: BTreeMap<u64, StoredMessage>,
     message_ids: HashSet<String>,
 }
 
 impl Graves {
-    fn bury(&mut self, letter: &DeadLetter, at: WallTime) {
+    fn bury(&mut self, letter: &DeadLetter, subject: String, at: WallTime) {
         let (headers, body) = letter.to_record(STREAM, PAYLOAD_MAX);
         let message_id = headers.get(Header::MessageId).unwrap_or_default();
-        if self.message_ids.insert(message_id.to_owned()) {
-            self.records.push((headers, body, at));
+        if !self.message_ids.insert(message_id.to_owned()) {
+            return;
         }
+        self.last_sequence += 1;
+        let message = StoredMessage {
+            sequence: self.last_sequence,
+            subject: subject.into(),
+            headers: Ok(headers),
+            body,
+            stored_at: at,
+        };
+        self.messages.insert(self.last_sequence, message);
     }
 
     pub(super) fn letters(&self) -> Vec<BuriedLetter> {
-        let stored = self.records.iter().zip(1..);
-        let stored = stored.map(|((headers, body, at), sequence)| StoredMessage {
-            sequence,
-            subject: "puruto.dlq".into(),
-            headers: Ok(headers.clone()),
-            body: body.clone(),
-            stored_at: *at,
-        });
-        stored
+        let messages = self.messages.values().cloned();
+        messages
             .filter_map(|it| BuriedLetter::read(it).ok())
             .collect()
+    }
+
+    fn next(&self, from: u64, filter: &str) -> Option<StoredMessage> {
+        let mut messages = self.messages.range(from..).map(|(_, message)| message);
+        messages
+            .find(|message| matches(filter, &message.subject))
+            .cloned()
     }
 }
 
@@ -52,6 +59,31 @@ impl BrokerTwin {
     fn look<T>(&self, look: impl FnOnce(&mut State) -> T) -> Result<T, BrokerFault> {
         let looked = self.change(|state| state.attempt(Operation::Stored, look));
         looked.map_err(|()| timed_out("look at what is stored"))
+    }
+
+    /// The first dead letter from sequence `from` on, of one target or of all.
+    ///
+    /// # Errors
+    /// As commanded.
+    pub fn next_dead_letter(
+        &self,
+        from: u64,
+        target: Option<&PurutoName>,
+    ) -> Result<Option<StoredMessage>, BrokerFault> {
+        let subjects = &self.shared.subjects;
+        let filter = match target {
+            Some(target) => subjects.dead_letters(Some(target)),
+            None => subjects.dead_letters_all(),
+        };
+        self.look(|state| state.graves.next(from, &filter))
+    }
+
+    /// Removes a dead letter for good; `false` when it was not there any more.
+    ///
+    /// # Errors
+    /// As commanded.
+    pub fn remove_dead_letter(&self, sequence: u64) -> Result<bool, BrokerFault> {
+        self.look(|state| state.graves.messages.remove(&sequence).is_some())
     }
 }
 
@@ -77,7 +109,8 @@ impl Stored for BrokerTwin {
 impl DeadLetters for BrokerTwin {
     async fn bury(&self, letter: &DeadLetter) -> Result<(), BrokerFault> {
         let at = self.shared.clock.now();
-        let bury = |state: &mut State| state.graves.bury(letter, at);
+        let subject = self.shared.subjects.dead_letters(letter.target.as_ref());
+        let bury = |state: &mut State| state.graves.bury(letter, subject, at);
         let buried = self.change(|state| state.attempt(Operation::Bury, bury));
         buried.map_err(|()| timed_out("bury"))
     }

@@ -1,6 +1,7 @@
 //! The world in which a caller is tested: a broker and a store in memory, and a clock moved by hand.
 
 mod asking;
+mod letters;
 mod relaying;
 mod standing;
 mod waiting;
@@ -36,6 +37,7 @@ struct World {
     exchange: FakeExchange,
     store: StoreTwin,
     session: SessionId,
+    clock: Clock,
     client: Client<FakeExchange, StoreTwin>,
 }
 
@@ -49,7 +51,7 @@ impl World {
         let session = SessionId::fresh(&chance);
         let served = ["puruto-financial".parse().unwrap()];
         store.open(&session, "w-1", &served).await.unwrap();
-        let exchange = FakeExchange::default();
+        let exchange = FakeExchange::new(clock.clone());
         let settings = Settings {
             subjects: Subjects::default(),
             policies: policies(),
@@ -57,7 +59,7 @@ impl World {
                 grace: GRACE,
                 read_back: Duration::from_secs(5),
             },
-            clock,
+            clock: clock.clone(),
             chance,
         };
         Self {
@@ -65,6 +67,7 @@ impl World {
             exchange,
             store,
             session,
+            clock,
         }
     }
 
