@@ -91,7 +91,7 @@ mod tests {
     use crate::{
         clock::{Chance, Clock},
         contract::{Draft, MintedIds},
-        runtime::config::ProviderConfig,
+        runtime::{Shared, breaker::Circuits, config::ProviderConfig},
         store::Attempt,
     };
 
@@ -107,8 +107,13 @@ mod tests {
 
     fn chat(table: &str) -> Chat {
         let config: ProviderConfig = toml::from_str(table).expect("a model table");
-        let (clock, chance) = (Clock::system(), Chance::seeded(1));
-        let runtime = AgentRuntime::open(&config, |_| None, clock, chance, Arc::new(()));
+        let shared = Shared {
+            clock: Clock::system(),
+            chance: Chance::seeded(1),
+            observe: Arc::new(()),
+            circuits: Circuits::default(),
+        };
+        let runtime = AgentRuntime::open(&config, |_| None, shared);
         Chat::new(
             runtime.expect("a runtime"),
             Some("You pay invoices.".into()),

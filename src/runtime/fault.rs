@@ -13,6 +13,7 @@ pub use self::{
     connection::ConnectionFault,
     refusal::{HttpStatus, ProviderCode, Refusal},
 };
+use super::breaker::{CircuitName, Ended};
 use crate::contract::{ErrorCode, IpcKind, Violation};
 
 /// Why an attempt has no answer.
@@ -62,6 +63,17 @@ pub enum Fault {
         /// How many bytes are read at most.
         cap: usize,
     },
+    /// The server fails so often that it is left alone for now; no call was made.
+    #[error(
+        "the circuit of {circuit} is open: most calls to it failed, and none is made for another {:.1} s",
+        retry_in.as_secs_f64()
+    )]
+    CircuitOpen {
+        /// Which breaker.
+        circuit: CircuitName,
+        /// When it is worth asking again.
+        retry_in: Duration,
+    },
     /// The server broke the generation off.
     #[error("the model server broke the answer off: finish_reason {reason}")]
     Incomplete {
@@ -107,6 +119,7 @@ impl Fault {
             | Self::Auth(_)
             | Self::Rejected(_)
             | Self::Contract(_)
+            | Self::CircuitOpen { .. }
             | Self::BodyTooLarge { .. } => Again::Never,
             Self::Connection { .. }
             | Self::Timeout { .. }
@@ -140,6 +153,7 @@ impl Fault {
             | Self::DeadlinePassed
             | Self::Contract(_)
             | Self::BodyTooLarge { .. }
+            | Self::CircuitOpen { .. }
             | Self::Incomplete { .. } => None,
         }
     }
@@ -158,7 +172,30 @@ impl Fault {
             Self::Contract(_) | Self::BodyTooLarge { .. } | Self::Incomplete { .. } => {
                 Some(HttpStatus(200))
             }
-            Self::Connection { .. } | Self::Timeout { .. } | Self::DeadlinePassed => None,
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::DeadlinePassed
+            | Self::CircuitOpen { .. } => None,
+        }
+    }
+
+    /// What the attempt says of the server's health. One that answers, even with a refusal, is
+    /// well; one that was not given the time to answer may be.
+    #[must_use]
+    pub const fn health(&self) -> Ended {
+        match self {
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::Server(_)
+            | Self::Overloaded(_)
+            | Self::Incomplete { .. } => Ended::Failure,
+            Self::RateLimited(_)
+            | Self::QuotaExhausted(_)
+            | Self::Auth(_)
+            | Self::Rejected(_)
+            | Self::Contract(_)
+            | Self::BodyTooLarge { .. } => Ended::Success,
+            Self::DeadlinePassed | Self::CircuitOpen { .. } => Ended::Neutral,
         }
     }
 
@@ -176,6 +213,7 @@ impl Fault {
             | Self::QuotaExhausted(_)
             | Self::Auth(_)
             | Self::Rejected(_)
+            | Self::CircuitOpen { .. }
             | Self::Incomplete { .. } => ErrorCode::IpcError,
         }
     }
@@ -186,6 +224,7 @@ impl Fault {
         match self {
             Self::RateLimited(_) | Self::QuotaExhausted(_) => IpcKind::RateLimited,
             Self::Auth(_) => IpcKind::Auth,
+            Self::CircuitOpen { .. } => IpcKind::CircuitOpen,
             Self::Connection { .. }
             | Self::Timeout { .. }
             | Self::DeadlinePassed
@@ -213,6 +252,7 @@ impl Fault {
             Self::Rejected(_) => "rejected",
             Self::Contract(_) => "contract_violation",
             Self::BodyTooLarge { .. } => "body_too_large",
+            Self::CircuitOpen { .. } => "circuit_open",
             Self::Incomplete { .. } => "incomplete",
         }
     }

@@ -1,4 +1,4 @@
-//! The one stack around a model: build, attempt in time, read, validate, retry.
+//! The one stack around a model: build, ask the breaker, attempt in time, read, validate, retry.
 //!
 //! Never: a decision of its own (the policy decides) or a spawned task; dropping the future of a
 //! call abandons it, connection and all.
@@ -10,6 +10,7 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
+    breaker::{Breaker, BreakerRules, Circuits, Ended},
     config::{Mistake, ProviderConfig},
     connector::{Connector, Payload, Reply},
     contract::{self, Draft},
@@ -23,27 +24,37 @@ use crate::clock::{Chance, Clock};
 pub struct AgentRuntime {
     connector: Connector,
     retry: RetryPolicy,
-    clock: Clock,
-    chance: Chance,
-    observe: Arc<dyn Observe>,
+    breaker: Breaker,
+    shared: Shared,
+}
+
+/// What all runtimes of a process share.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// The time of day, for log events and dates of servers.
+    pub clock: Clock,
+    /// Jitter.
+    pub chance: Chance,
+    /// Counts what happens to calls.
+    pub observe: Arc<dyn Observe>,
+    /// The breakers.
+    pub circuits: Circuits,
 }
 
 impl AgentRuntime {
     /// A runtime around `connector`.
     #[must_use]
-    pub fn new(
-        connector: Connector,
-        retry: RetryPolicy,
-        clock: Clock,
-        chance: Chance,
-        observe: Arc<dyn Observe>,
-    ) -> Self {
+    pub fn new(connector: Connector, retry: RetryPolicy, shared: Shared) -> Self {
+        let rules = BreakerRules {
+            probe_lease: connector.request_timeout(),
+            ..BreakerRules::default()
+        };
+        let breaker = connector.breaker(&shared.circuits, rules, &shared.observe);
         Self {
             connector,
             retry,
-            clock,
-            chance,
-            observe,
+            breaker,
+            shared,
         }
     }
 
@@ -55,13 +66,10 @@ impl AgentRuntime {
     pub fn open(
         config: &ProviderConfig,
         env: impl Fn(&str) -> Option<String>,
-        clock: Clock,
-        chance: Chance,
-        observe: Arc<dyn Observe>,
+        shared: Shared,
     ) -> Result<Self, Mistake> {
-        let connector = config.connect(env, clock.clone(), chance.clone())?;
-        let retry = RetryPolicy::default();
-        Ok(Self::new(connector, retry, clock, chance, observe))
+        let connector = config.connect(env, shared.clock.clone(), shared.chance.clone())?;
+        Ok(Self::new(connector, RetryPolicy::default(), shared))
     }
 
     /// The model that the configuration names.
@@ -83,7 +91,7 @@ impl AgentRuntime {
 
     async fn observed(&self, call: &ModelCall, request: &Span) -> Result<ModelAnswer, CallFailed> {
         let started = Instant::now();
-        observe::initiated(call, self.clock.now());
+        observe::initiated(call, self.shared.clock.now());
         let outcome = self.answered(call, request).await;
         let took = started.elapsed();
         let status = match &outcome {
@@ -97,7 +105,7 @@ impl AgentRuntime {
                 CallStatus::Error
             }
         };
-        self.observe.request_done(&call.model, status, took);
+        self.shared.observe.request_done(&call.model, status, took);
         outcome
     }
 
@@ -126,7 +134,7 @@ impl AgentRuntime {
         let mut attempt = Attempt::FIRST;
         loop {
             let span = observe::retry_span(attempt);
-            let tried = self.attempt(call, payload, attempt, request);
+            let tried = self.guarded(call, payload, attempt, request);
             let outcome = tried.instrument(span.clone()).await;
             observe::attempt_ended(&span, api_call, &outcome);
             self.counted(call, &outcome);
@@ -136,23 +144,42 @@ impl AgentRuntime {
             };
             match self
                 .retry
-                .next(&fault, attempt, &self.chance, call.time_left())
+                .next(&fault, attempt, &self.shared.chance, call.time_left())
             {
                 Retry::After(delay) => {
                     observe::retrying(call, attempt, &fault, delay);
-                    self.observe.retried(&call.model, fault.error_type());
+                    self.shared.observe.retried(&call.model, fault.error_type());
                     sleep(delay).await;
                     attempt = attempt.next();
                 }
                 Retry::Stop(why) => {
+                    let attempts = calls(&fault, attempt);
                     return Err(CallFailed {
                         fault,
-                        attempts: attempt.calls(),
+                        attempts,
                         why,
                     });
                 }
             }
         }
+    }
+
+    /// Asks the breaker for leave, and tells it how the attempt ended.
+    async fn guarded(
+        &self,
+        call: &ModelCall,
+        payload: &Payload,
+        attempt: Attempt,
+        request: &Span,
+    ) -> Result<ModelAnswer, Fault> {
+        let ticket = self.breaker.admit()?;
+        let outcome = self.attempt(call, payload, attempt, request).await;
+        ticket.end(
+            outcome
+                .as_ref()
+                .map_or_else(Fault::health, |_| Ended::Success),
+        );
+        outcome
     }
 
     async fn attempt(
@@ -207,14 +234,22 @@ impl AgentRuntime {
     /// Counts what the contract said, also of a reply that was no answer at all.
     fn counted(&self, call: &ModelCall, outcome: &Result<ModelAnswer, Fault>) {
         match outcome {
-            Ok(_) => self.observe.validated(Validation::Valid),
+            Ok(_) => self.shared.observe.validated(Validation::Valid),
             Err(Fault::Contract(violations)) => {
-                self.observe.validated(Validation::Invalid);
+                self.shared.observe.validated(Validation::Invalid);
                 observe::violated(call, violations);
             }
             // The contract was not asked.
             Err(_) => {}
         }
+    }
+}
+
+/// How often the server was called when this fault ended it.
+const fn calls(fault: &Fault, attempt: Attempt) -> u8 {
+    match fault {
+        Fault::CircuitOpen { .. } => attempt.number(),
+        _ => attempt.calls(),
     }
 }
 

@@ -7,6 +7,8 @@
 mod answer;
 /// How long to wait before the next attempt.
 pub mod backoff;
+/// Spares a model server that fails, and its callers the wait.
+pub mod breaker;
 mod call;
 /// The `[model]` table of a Puruto.
 pub mod config;
@@ -35,5 +37,5 @@ pub use self::{
     },
     failure::CallFailed,
     fault::Fault,
-    guarded::AgentRuntime,
+    guarded::{AgentRuntime, Shared},
 };

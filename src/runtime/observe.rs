@@ -8,7 +8,10 @@ use std::{fmt, time::Duration};
 use tracing::{Span, debug, error, field::Empty, info, info_span, warn};
 
 use super::{
-    CallFailed, Fault, ModelAnswer, ModelCall, ModelName, contract::Coercion, retry::Attempt,
+    CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
+    breaker::{BreakerState, Change, CircuitName},
+    contract::Coercion,
+    retry::Attempt,
 };
 use crate::{clock::WallTime, contract::Violation};
 
@@ -23,6 +26,9 @@ pub trait Observe: Send + Sync + fmt::Debug {
 
     /// An answer was held against the output contract.
     fn validated(&self, result: Validation);
+
+    /// The breaker of `circuit` stands there now.
+    fn circuit(&self, circuit: &CircuitName, state: BreakerState);
 }
 
 /// For whoever counts nothing.
@@ -30,6 +36,7 @@ impl Observe for () {
     fn request_done(&self, _: &ModelName, _: CallStatus, _: Duration) {}
     fn retried(&self, _: &ModelName, _: &'static str) {}
     fn validated(&self, _: Validation) {}
+    fn circuit(&self, _: &CircuitName, _: BreakerState) {}
 }
 
 /// How a call ended.
@@ -175,6 +182,19 @@ pub(super) fn retrying(call: &ModelCall, attempt: Attempt, fault: &Fault, delay:
 pub(super) fn violated(call: &ModelCall, violations: &[Violation]) {
     let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
     error!(request_id = %call.request_id, ?violations, "contract_violation");
+}
+
+pub(super) fn circuit_changed(circuit: &CircuitName, change: Change) {
+    let circuit_name = circuit.as_str();
+    match change {
+        Change::Opened { failed_percent } => {
+            let failure_rate = f64::from(failed_percent) / 100.0;
+            error!(circuit_name, failure_rate, "circuit_opened");
+        }
+        // The specification has no event for it.
+        Change::HalfOpened => debug!(circuit_name, "circuit_half_open"),
+        Change::Closed => info!(circuit_name, "circuit_closed"),
+    }
 }
 
 pub(super) fn coerced(call: &ModelCall, coercions: &[Coercion]) {

@@ -117,16 +117,6 @@ labels! {
         /// The new file is broken: the old policy holds on.
         Kept => "kept",
     }
-
-    /// Where a circuit breaker stands.
-    BreakerState {
-        /// Calls pass.
-        Closed => "closed",
-        /// Calls fail fast.
-        Open => "open",
-        /// A few probes pass.
-        HalfOpen => "half_open",
-    }
 }
 
 impl From<&ClaimAnswer> for ClaimOutcome {
@@ -221,18 +211,6 @@ impl Label for Validation {
 
     fn index(self) -> usize {
         self as usize
-    }
-}
-
-impl BreakerState {
-    /// The gauge's reading: closed 0, open 1, half-open 2.
-    #[must_use]
-    pub const fn reading(self) -> i64 {
-        match self {
-            Self::Closed => 0,
-            Self::Open => 1,
-            Self::HalfOpen => 2,
-        }
     }
 }
 

@@ -233,8 +233,11 @@ mod tests {
     use super::*;
     use crate::{
         contract::ErrorCode,
-        runtime::observe::{CallStatus, Observe as _, Validation},
-        telemetry::labels::{BreakerState, ClaimOutcome},
+        runtime::{
+            breaker::{BreakerState, CircuitName},
+            observe::{CallStatus, Observe as _, Validation},
+        },
+        telemetry::labels::ClaimOutcome,
     };
 
     fn echo() -> PurutoName {
@@ -255,7 +258,8 @@ mod tests {
         runtime.validated(Validation::Valid);
         runtime.connection_waited(name, second);
         runtime.set_connections_active(name, 3);
-        runtime.set_breaker_state(name, BreakerState::HalfOpen);
+        let circuit = CircuitName::new("openai", "host", name);
+        runtime.circuit(&circuit, BreakerState::HalfOpen);
     }
 
     #[test]
@@ -293,7 +297,7 @@ mod tests {
             "runtime_requests_total{model=\"m\",status=\"ok\"} 1",
             "runtime_retries_total{error_type=\"timeout\",model=\"m\"} 1",
             "runtime_connections_active{pool_name=\"m\"} 3",
-            "runtime_circuit_breaker_state{circuit_name=\"m\"} 2",
+            "runtime_circuit_breaker_state{circuit_name=\"openai host m\"} 2",
             "puruto_fenced_total 0",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");

@@ -11,7 +11,7 @@ use crate::{
     handler::{Chat, Command, Handler},
     pipeline::{Served, Service, Slots},
     puruto::{Fleet, Puruto, Work, WorkerSpec},
-    runtime::{AgentRuntime, config::Mistake},
+    runtime::{self, AgentRuntime, breaker::Circuits, config::Mistake},
 };
 
 /// A Puruto that cannot be served as its folder says.
@@ -64,6 +64,12 @@ pub(super) fn served(
     fleet: &Fleet,
     names: &[PurutoName],
 ) -> Result<Vec<(Arc<Served>, Slots)>, InvalidPuruto> {
+    let runtimes = runtime::Shared {
+        clock: shared.clock.clone(),
+        chance: shared.chance.clone(),
+        observe: shared.metrics.runtime(),
+        circuits: Circuits::default(),
+    };
     let purutos = names.iter().filter_map(|name| fleet.get(name));
     let served = purutos.filter_map(|puruto| Some((puruto, puruto.worker.as_ref()?)));
     served
@@ -72,7 +78,7 @@ pub(super) fn served(
                 name: puruto.name.clone(),
                 service: Service::Here {
                     actions: spec.actions.clone(),
-                    handler: handler(shared, puruto, spec)?,
+                    handler: handler(shared, &runtimes, puruto, spec)?,
                 },
                 metrics: shared.metrics.target(&puruto.name),
             };
@@ -84,18 +90,14 @@ pub(super) fn served(
 
 fn handler(
     shared: &Shared<'_>,
+    runtimes: &runtime::Shared,
     puruto: &Puruto,
     spec: &WorkerSpec,
 ) -> Result<Arc<dyn Handler>, InvalidPuruto> {
     match &spec.work {
         Work::Chat(model) => {
-            let runtime = AgentRuntime::open(
-                model,
-                |name| shared.environment.lookup(name),
-                shared.clock.clone(),
-                shared.chance.clone(),
-                shared.metrics.runtime(),
-            );
+            let lookup = |name: &str| shared.environment.lookup(name);
+            let runtime = AgentRuntime::open(model, lookup, runtimes.clone());
             let runtime = runtime.map_err(|mistake| InvalidPuruto {
                 name: puruto.name.clone(),
                 mistake,

@@ -10,13 +10,19 @@ pub mod simulated;
 
 mod http;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
 pub use self::http::install_tls;
 use self::{openai::OpenAi, simulated::Simulated};
-use super::{Fault, ModelCall, ModelName, contract::Draft, retry::Attempt};
+use super::{
+    Fault, ModelCall, ModelName,
+    breaker::{Breaker, BreakerRules, CircuitName, Circuits},
+    contract::Draft,
+    observe::Observe,
+    retry::Attempt,
+};
 
 /// The provider behind a runtime. An enum, so that an attempt at the simulated one costs no
 /// allocation.
@@ -92,6 +98,29 @@ impl Connector {
         match self {
             Self::Simulated(simulated) => simulated.model(),
             Self::OpenAi(openai) => openai.model(),
+        }
+    }
+
+    /// The breaker that guards it. A simulated model has one of its own: no server stands behind it
+    /// that others call.
+    #[must_use]
+    pub fn breaker(
+        &self,
+        circuits: &Circuits,
+        rules: BreakerRules,
+        observe: &Arc<dyn Observe>,
+    ) -> Breaker {
+        let name = CircuitName::new(self.provider(), self.host(), self.model().as_str());
+        match self {
+            Self::Simulated(_) => Breaker::new(name, rules, Arc::clone(observe)),
+            Self::OpenAi(_) => circuits.breaker(&name, rules, observe),
+        }
+    }
+
+    fn host(&self) -> &str {
+        match self {
+            Self::Simulated(_) => "simulated",
+            Self::OpenAi(openai) => openai.host(),
         }
     }
 

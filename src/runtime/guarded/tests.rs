@@ -5,11 +5,17 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
+
 use super::*;
 use crate::{
     clock::WallTime,
     contract::ErrorCode,
-    runtime::{Message, retry::Stop},
+    runtime::{
+        Message,
+        breaker::{BreakerState, CircuitName},
+        retry::Stop,
+    },
 };
 
 /// Writes down what is counted.
@@ -44,6 +50,8 @@ impl Observe for Counts {
     fn validated(&self, result: Validation) {
         self.note(format!("{result:?}"));
     }
+
+    fn circuit(&self, _: &CircuitName, _: BreakerState) {}
 }
 
 fn runtime(script: &str, counts: &Arc<Counts>) -> AgentRuntime {
@@ -51,9 +59,12 @@ fn runtime(script: &str, counts: &Arc<Counts>) -> AgentRuntime {
     AgentRuntime::open(
         &toml::from_str(&config).expect("well formed"),
         |_| None,
-        Clock::manual(WallTime::from_unix_millis(0)),
-        Chance::seeded(11),
-        Arc::<Counts>::clone(counts),
+        Shared {
+            clock: Clock::manual(WallTime::from_unix_millis(0)),
+            chance: Chance::seeded(11),
+            observe: Arc::<Counts>::clone(counts),
+            circuits: Circuits::default(),
+        },
     )
     .expect("complete")
 }
@@ -111,6 +122,47 @@ async fn four_attempts_are_made_and_no_fifth() {
     let failed = runtime.call(&call("pay", HOUR)).await.expect_err("spent");
     assert_eq!((failed.attempts, failed.why), (4, Stop::AttemptsSpent));
     assert_eq!(failed.fault.refusal().map(|it| it.status.0), Some(502));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_keeps_failing_is_left_alone_and_the_caller_told_at_once() {
+    let counts = Arc::default();
+    let runtime = runtime("errors = [\"500\", \"500\", \"500\", \"502\"]", &counts);
+    // The tenth failed attempt is the fourth of one of them; the others are not let through.
+    let calls = [(); 3].map(|()| call("pay", HOUR));
+    let failed = join_all(calls.iter().map(|it| runtime.call(it))).await;
+    let mut ends = failed.into_iter().map(|it| it.expect_err("no answer"));
+    let first = ends.next().expect("three");
+    assert_eq!((first.attempts, first.why), (4, Stop::AttemptsSpent));
+    for end in ends {
+        assert_eq!((end.attempts, end.why), (3, Stop::Final));
+    }
+    let before = Instant::now();
+    let failed = runtime.call(&call("pay", HOUR)).await.expect_err("open");
+    assert_eq!((failed.attempts, before.elapsed()), (0, Duration::ZERO));
+    let told = failed.to_result_error();
+    assert_eq!(told.kind(), Some("circuit_open"));
+    assert!(
+        told.message.contains("the circuit of simulated"),
+        "{}",
+        told.message
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_and_abandoned_calls_open_nothing() {
+    for script in [
+        "errors = [\"401\"]",
+        "errors = [\"contract\"]",
+        "latency = \"1h\"",
+    ] {
+        let runtime = runtime(script, &Arc::default());
+        for _ in 0..20 {
+            let call = call("pay", Duration::from_secs(1));
+            let failed = runtime.call(&call).await.expect_err("no answer");
+            assert_ne!(failed.fault.error_type(), "circuit_open", "{script}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

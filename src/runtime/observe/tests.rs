@@ -20,7 +20,7 @@ use tracing_subscriber::{
 use super::*;
 use crate::{
     clock::{Chance, Clock},
-    runtime::{AgentRuntime, Message},
+    runtime::{AgentRuntime, Message, Shared, breaker::Circuits},
 };
 
 /// The fields of a span or event, by name.
@@ -91,9 +91,12 @@ async fn seen(script: &str) -> Vec<(String, Fields)> {
     let runtime = AgentRuntime::open(
         &config.expect("well formed"),
         |_| None,
-        Clock::manual(WallTime::from_unix_millis(0)),
-        Chance::seeded(1),
-        Arc::new(()),
+        Shared {
+            clock: Clock::manual(WallTime::from_unix_millis(0)),
+            chance: Chance::seeded(1),
+            observe: Arc::new(()),
+            circuits: Circuits::default(),
+        },
     )
     .expect("complete");
     let call = ModelCall {

@@ -10,12 +10,10 @@ use super::register::{CounterBy, Fold, Registrar};
 use crate::{
     runtime::{
         ModelName,
+        breaker::{BreakerState, CircuitName},
         observe::{CallStatus, Observe, Validation},
     },
-    telemetry::{
-        labels::{BreakerState, Label},
-        names,
-    },
+    telemetry::{labels::Label, names},
 };
 
 /// The counters of the model runtime.
@@ -65,13 +63,6 @@ impl RuntimeMetrics {
             .with_label_values(&[self.pools.fold(pool)])
             .set(i64::try_from(active).unwrap_or(i64::MAX));
     }
-
-    /// The breaker of `circuit` went to `state`.
-    pub fn set_breaker_state(&self, circuit: &str, state: BreakerState) {
-        self.breaker
-            .with_label_values(&[self.circuits.fold(circuit)])
-            .set(state.reading());
-    }
 }
 
 impl Observe for RuntimeMetrics {
@@ -92,5 +83,11 @@ impl Observe for RuntimeMetrics {
 
     fn validated(&self, result: Validation) {
         self.validations.inc(result);
+    }
+
+    fn circuit(&self, circuit: &CircuitName, state: BreakerState) {
+        self.breaker
+            .with_label_values(&[self.circuits.fold(circuit.as_str())])
+            .set(state.reading());
     }
 }

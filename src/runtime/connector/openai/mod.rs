@@ -69,6 +69,11 @@ impl OpenAi {
         self.endpoint.as_str()
     }
 
+    /// Host and port.
+    pub(super) fn host(&self) -> &str {
+        self.endpoint.authority()
+    }
+
     pub(super) const fn model(&self) -> &ModelName {
         &self.model
     }

@@ -24,8 +24,9 @@ use super::*;
 use crate::{
     clock::Chance,
     runtime::{
-        AgentRuntime, CallFailed, Message, ModelAnswer,
+        AgentRuntime, CallFailed, Message, ModelAnswer, Shared,
         backoff::Backoff,
+        breaker::Circuits,
         config::ProviderConfig,
         fault::{ConnectionFault, HttpStatus},
         retry::{RetryPolicy, Stop},
@@ -47,7 +48,13 @@ fn runtime(base_url: &str) -> AgentRuntime {
         .connect(env, Clock::system(), chance.clone())
         .expect("complete");
     let retry = RetryPolicy::with_backoff(Backoff::starting_at(Duration::from_millis(2)));
-    AgentRuntime::new(connector, retry, Clock::system(), chance, Arc::new(()))
+    let shared = Shared {
+        clock: Clock::system(),
+        chance,
+        observe: Arc::new(()),
+        circuits: Circuits::default(),
+    };
+    AgentRuntime::new(connector, retry, shared)
 }
 
 async fn ask_within(base_url: &str, limit: Duration) -> Result<ModelAnswer, CallFailed> {
