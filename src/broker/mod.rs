@@ -7,6 +7,7 @@ mod dead_letter;
 mod drift;
 mod durability;
 mod header_block;
+mod inspection;
 /// How NATS tools find services, as data.
 pub mod micro;
 mod names;
@@ -28,6 +29,7 @@ pub use self::{
     drift::Drift,
     durability::{Durability, SyncInterval},
     header_block::HeaderFault,
+    inspection::{Found, Inspected, Inspection, LaneState},
     names::{ConsumerName, StreamName},
     stored::{StoredMessage, SubjectCount, UnreadableHeaders},
     types::{

@@ -75,59 +75,54 @@ pub(super) fn of_worker(subjects: &Subjects, targets: &[PurutoName]) -> Vec<Need
 
 fn of_every_worker(subjects: &Subjects) -> Vec<Need> {
     let prefix = subjects.prefix();
-    let results = StreamName::results(subjects);
-    let bucket = StreamName::fleet(subjects);
-    let kv = kv_stream(&bucket);
-    let streams = [
-        StreamName::invoke(subjects).as_str().to_owned(),
-        results.as_str().to_owned(),
-        StreamName::dead_letters(subjects).as_str().to_owned(),
-        kv.clone(),
-    ];
-    let api = |call: String| format!("$JS.API.{call}");
-    let mut needs: Vec<Need> = streams
-        .iter()
-        .map(|name| {
-            need(
-                api(format!("STREAM.INFO.{name}")),
-                "to check the streams",
-                EMPTY,
-            )
-        })
-        .collect();
-    let results = results.as_str();
-    let bucket = bucket.as_str();
     // Two, since who hears a subject would have to answer it.
     let [asked, heard] = ["canary", "canary-too"].map(|it| subjects.control_session(it));
+    let published = format!("{prefix}.result.canary.canary");
+    let remembered = format!("$KV.{}.epoch", StreamName::fleet(subjects).as_str());
+    let mut needs = of_the_streams(subjects);
     needs.extend([
-        need(
-            api(format!(
-                "DIRECT.GET.{results}.{prefix}.result.canary.canary"
-            )),
-            "to read a result",
-            EMPTY,
-        ),
-        need(
-            api(format!("DIRECT.GET.{kv}.$KV.{bucket}.epoch")),
-            "to read the epoch",
-            EMPTY,
-        ),
-        need(
-            format!("$KV.{bucket}.epoch"),
-            "to remember the epoch",
-            Trial::Store,
-        ),
-        need(
-            format!("{prefix}.result.canary.canary"),
-            "to publish results",
-            Trial::Store,
-        ),
+        need(remembered, "to remember the epoch", Trial::Store),
+        need(published, "to publish results", Trial::Store),
         need(NO_INBOX.to_owned(), "to answer who asks by request", EMPTY),
         need(asked, "to ask whether a worker lives", EMPTY),
         need(heard, "to be known to live", Trial::Hear),
         need(subjects.control_cancel(), "to hear cancels", Trial::Hear),
     ]);
     needs
+}
+
+fn of_the_streams(subjects: &Subjects) -> Vec<Need> {
+    let prefix = subjects.prefix();
+    let requests = StreamName::invoke(subjects);
+    let results = StreamName::results(subjects);
+    let letters = StreamName::dead_letters(subjects);
+    let (requests, results) = (requests.as_str(), results.as_str());
+    let bucket = StreamName::fleet(subjects);
+    let (bucket, kept) = (bucket.as_str(), kv_stream(&bucket));
+    let ask = |call: String, why| need(format!("$JS.API.{call}"), why, EMPTY);
+    let check = |name: &str| ask(format!("STREAM.INFO.{name}"), "to check the streams");
+    let read =
+        |stream: &str, subject: String, why| ask(format!("DIRECT.GET.{stream}.{subject}"), why);
+    vec![
+        check(requests),
+        check(results),
+        check(letters.as_str()),
+        check(&kept),
+        ask(
+            format!("STREAM.MSG.GET.{requests}"),
+            "to read what no client can",
+        ),
+        ask(
+            format!("STREAM.MSG.DELETE.{requests}"),
+            "to remove what no client can read",
+        ),
+        read(
+            results,
+            format!("{prefix}.result.canary.canary"),
+            "to read a result",
+        ),
+        read(&kept, format!("$KV.{bucket}.epoch"), "to read the epoch"),
+    ]
 }
 
 fn of_lane(subjects: &Subjects, target: &PurutoName, lane: Lane) -> [Need; 4] {

@@ -8,6 +8,7 @@ use super::{
     bench::{self, BenchArgs},
     cancel, chaos, check, completions, configuration, demo,
     dev::{self, DevArgs},
+    doctor::{self, DoctorArgs},
     exit::{Exit, TABLE},
     failure::Failure,
     invoke,
@@ -58,6 +59,8 @@ enum Verb {
     Bench(BenchArgs),
     /// Check every Puruto's folder and policy
     Check(check::CheckArgs),
+    /// Check the installation: servers, permissions, streams, clocks, workers
+    Doctor(DoctorArgs),
     /// Print the configuration in force and where each value was given
     Config(configuration::ConfigArgs),
     /// Print the JSON Schema of a request or a result
@@ -134,6 +137,7 @@ impl App {
                 Ok(Exit::Ok)
             }
             Verb::Check(args) => check::run(&args, &global, world),
+            Verb::Doctor(args) => block_on(doctor::run(&args, &global, world)),
             Verb::Config(args) => configuration::run(&args, &global, world),
             Verb::Schema(args) => schema::run(&args, world),
             Verb::Completions(args) => completions::run(&args, Self::command(), world),

@@ -14,6 +14,7 @@ mod configuration;
 mod connect;
 mod demo;
 mod dev;
+mod doctor;
 mod exit;
 mod failure;
 mod invoke;

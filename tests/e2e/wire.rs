@@ -129,6 +129,17 @@ impl Wire {
         names.try_collect().await.expect("the consumers")
     }
 
+    /// How a stream is configured.
+    pub(crate) async fn config(&self, stream: &str) -> stream::Config {
+        self.stream(stream).await.cached_info().config.clone()
+    }
+
+    /// Configures a stream by hand.
+    pub(crate) async fn configure(&self, config: &stream::Config) {
+        let updated = self.jetstream.update_stream(config).await;
+        updated.expect("configured");
+    }
+
     async fn stream(&self, name: &str) -> stream::Stream {
         let what = format!("the stream {name}");
         until(&what, async || self.jetstream.get_stream(name).await.ok()).await

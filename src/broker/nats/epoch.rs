@@ -101,6 +101,19 @@ pub(super) async fn verdict(
     })
 }
 
+/// The epoch that is remembered, if any.
+pub(super) async fn remembered(
+    link: &Link,
+    bucket: &StreamName,
+) -> Result<Option<String>, BrokerFault> {
+    match read(link, bucket).await {
+        Ok((remembered, _)) => Ok(remembered.map(|it| it.epoch)),
+        // There is no bucket before a worker has made it.
+        Err(BrokerFault::Refused { .. }) => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
 /// What is remembered and under which revision; zero when there is nothing.
 async fn read(link: &Link, bucket: &StreamName) -> Result<(Option<Remembered>, u64), BrokerFault> {
     let call = format!("$JS.API.DIRECT.GET.{}.{}", kv_stream(bucket), key(bucket));

@@ -15,6 +15,7 @@ mod dead_letters;
 mod denials;
 mod epoch;
 mod incident;
+mod inspect;
 mod link;
 mod lives;
 mod options;

@@ -70,16 +70,17 @@ async fn read(link: &Link, wanted: &Wanted) -> Result<Option<Settings>, BrokerFa
     let answer = api::call(link, &wanted.place.info(), &Value::Null).await;
     match answer {
         Ok(answer) => config(answer).map(Some),
-        Err(fault)
-            if matches!(
-                fault.code(),
-                Some(code::STREAM_NOT_FOUND | code::CONSUMER_NOT_FOUND)
-            ) =>
-        {
-            Ok(None)
-        }
+        Err(fault) if is_missing(&fault) => Ok(None),
         Err(fault) => Err(fault.into_fault(wanted.place.operation())),
     }
+}
+
+/// Whether what was asked about is not there.
+pub(super) const fn is_missing(fault: &ApiFault) -> bool {
+    matches!(
+        fault.code(),
+        Some(code::STREAM_NOT_FOUND | code::CONSUMER_NOT_FOUND)
+    )
 }
 
 async fn create(link: &Link, wanted: &Wanted) -> Result<Settings, BrokerFault> {
@@ -151,7 +152,8 @@ impl Place {
         }
     }
 
-    fn info(&self) -> String {
+    /// The management call that tells of it.
+    pub(super) fn info(&self) -> String {
         match self {
             Self::Stream(name) => format!("STREAM.INFO.{name}"),
             Self::Consumer { stream, name, .. } => {

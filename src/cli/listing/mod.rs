@@ -124,6 +124,19 @@ async fn reports(
     Ok(found.into_iter().filter(ours).map(reports).collect())
 }
 
+/// The target of each endpoint of each worker of this fleet.
+pub(super) async fn serving(
+    nats: &NatsClient,
+    subjects: &Subjects,
+) -> Result<Vec<String>, BrokerFault> {
+    let reports = reports(nats, subjects).await?;
+    Ok(reports
+        .into_iter()
+        .flatten()
+        .map(|(target, _)| target)
+        .collect())
+}
+
 /// A duration as people read it, to the second.
 fn rough(millis: u64) -> String {
     humantime::format_duration(Duration::from_secs(millis / 1_000)).to_string()

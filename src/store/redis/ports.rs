@@ -112,6 +112,19 @@ impl Sessions for RedisStore {
     }
 }
 
+impl RedisStore {
+    /// The epoch of the data set; nothing while no session was ever opened on it.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    pub async fn epoch(&self) -> Result<Option<Epoch>, StoreFault> {
+        let mut command = redis::cmd("GET");
+        command.arg(self.0.engine.keys.home("epoch"));
+        let value = self.0.engine.link.command("epoch", &command).await?;
+        Ok(answer::text(&value).map(Epoch::recorded))
+    }
+}
+
 impl Records for RedisStore {
     async fn targets(&self) -> Result<Vec<PurutoName>, StoreFault> {
         let mut command = redis::cmd("SMEMBERS");
