@@ -11,7 +11,7 @@ use super::{
     doctor::{self, DoctorArgs},
     exit::{Exit, TABLE},
     failure::Failure,
-    invoke,
+    health, invoke,
     listing::{self, ListArgs},
     logs, result, schema,
     session::{GlobalArgs, World},
@@ -55,6 +55,9 @@ enum Verb {
     Worker(WorkerArgs),
     /// Strike a fleet of its own with faults, and prove that nothing was lost
     Chaos(chaos::ChaosArgs),
+    /// Tell whether the worker on this machine serves
+    #[command(after_help = TABLE)]
+    Health,
     /// Measure what an invocation costs on this machine
     Bench(BenchArgs),
     /// Check every Puruto's folder and policy
@@ -131,6 +134,7 @@ impl App {
                 let holds = chaos::run(&args, world).await?;
                 Ok(if holds { Exit::Ok } else { Exit::Error })
             }),
+            Verb::Health => block_on(health::run(&global, world)),
             Verb::Bench(args) => {
                 let report = block_on(async { Ok(bench::run(&args, world).await?) })?;
                 world.output.raw(report.as_bytes())?;

@@ -17,6 +17,7 @@ mod dev;
 mod doctor;
 mod exit;
 mod failure;
+mod health;
 mod invoke;
 mod listing;
 mod logs;

@@ -20,7 +20,8 @@ mod nats;
 pub mod pair;
 /// Ports that are free.
 pub mod port;
-mod probe;
+/// One question over HTTP to a process of our own.
+pub mod probe;
 /// One guarded child process.
 pub mod process;
 mod redis;

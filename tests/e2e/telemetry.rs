@@ -165,3 +165,31 @@ async fn neither_logs_nor_metrics_nor_errors_hold_a_prompt_an_answer_or_a_key() 
         }
     }
 }
+
+#[tokio::test]
+async fn a_workers_health_is_told_by_its_own_binary() {
+    let mut fleet = Fleet::of(&[ECHO]).await;
+    let worker = fleet.worker("w1").await;
+    let telemetry = format!("worker.telemetry={}", worker.telemetry());
+    let question = ["--set", &telemetry, "health"];
+
+    let serving = fleet.puruto(&question).await;
+    assert_eq!(
+        (serving.code, serving.json()["ready"].clone()),
+        (0, json!(true))
+    );
+
+    drop(worker);
+    let gone = fleet.puruto(&question).await;
+    assert_eq!(gone.code, 5, "{gone:?}");
+    assert!(gone.errors.contains("no worker answers at"), "{gone:?}");
+
+    fleet.servers.redis.stop().await.expect("stopped");
+    let waiting = fleet.launch("w2").await;
+    let telemetry = format!("worker.telemetry={}", waiting.telemetry());
+    until("it says what it waits for", async || {
+        let told = fleet.puruto(&["--set", &telemetry, "health"]).await;
+        (told.code == 1 && told.output.contains("redis")).then_some(())
+    })
+    .await;
+}

@@ -75,6 +75,11 @@ impl Worker {
         &self.name
     }
 
+    /// Where it serves its metrics and its health.
+    pub(crate) fn telemetry(&self) -> String {
+        self.telemetry.address().to_string()
+    }
+
     /// Waits until it has its servers and its session.
     pub(crate) async fn until_ready(&self) {
         let what = format!("{} is ready", self.name);

@@ -9,6 +9,7 @@
     reason = "a helper of a test fails it as the test itself would"
 )]
 
+mod containers;
 mod crates;
 mod files;
 mod layers;
@@ -87,4 +88,29 @@ fn no_test_is_switched_off() {
 #[test]
 fn every_dependency_says_why_it_is_there() {
     hold(manifest::unreasoned);
+}
+
+#[test]
+fn every_image_has_a_version() {
+    hold(containers::unpinned);
+}
+
+#[test]
+fn containers_run_the_versions_that_the_tests_run() {
+    hold(containers::mismatched);
+}
+
+#[test]
+fn what_containers_are_given_is_there() {
+    hold(containers::missing);
+}
+
+#[test]
+fn containers_are_reached_from_this_machine_alone() {
+    hold(containers::exposed);
+}
+
+#[test]
+fn a_worker_in_a_container_may_drain_to_its_end() {
+    hold(containers::impatient);
 }

@@ -10,7 +10,7 @@ use crate::{crates, files, layers, manifest, project::Project, promises, unfinis
 type Rule = fn(&Project) -> Vec<String>;
 
 /// The faults of a project with just these files.
-fn faults(rule: Rule, planted: &[(&str, &str)]) -> Vec<String> {
+pub(crate) fn faults(rule: Rule, planted: &[(&str, &str)]) -> Vec<String> {
     let folder = TempDir::new().expect("a temporary folder");
     for (path, text) in planted {
         let file = folder.path().join(path);
@@ -21,13 +21,13 @@ fn faults(rule: Rule, planted: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[track_caller]
-fn broken(rule: Rule, path: &str, text: &str, fault: &str) {
+pub(crate) fn broken(rule: Rule, path: &str, text: &str, fault: &str) {
     let found = faults(rule, &[(path, text)]);
     assert_eq!(found, [format!("{path}: {fault}")], "{text}");
 }
 
 #[track_caller]
-fn kept(rule: Rule, path: &str, text: &str) {
+pub(crate) fn kept(rule: Rule, path: &str, text: &str) {
     let found = faults(rule, &[(path, text)]);
     assert_eq!(found, [""; 0], "{text}");
 }

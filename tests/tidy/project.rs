@@ -11,10 +11,13 @@ use std::{
 const WRITTEN: &[&str] = &[
     ".cargo",
     ".ci",
+    "Cargo.lock",
     "Cargo.toml",
+    "Dockerfile",
     "README.md",
     "benches",
     "clippy.toml",
+    "compose.yaml",
     "config",
     "src",
     "tests",
