@@ -37,6 +37,14 @@ pub(super) enum Trial {
 }
 
 impl Trial {
+    pub(super) const fn is_stored(self) -> bool {
+        matches!(self, Self::Store)
+    }
+
+    pub(super) const fn is_heard(self) -> bool {
+        matches!(self, Self::Hear)
+    }
+
     /// What the server has to permit.
     const fn verb(self) -> &'static str {
         match self {

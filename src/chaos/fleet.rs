@@ -17,7 +17,7 @@ use crate::{
         guard::Guard,
         pair::Pair,
         port::Port,
-        worker::{WorkerLaunch, WorkerOutput, WorkerProcess},
+        worker::{self, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
 };
 
@@ -41,6 +41,8 @@ pub(super) struct Equipment {
 struct Seat {
     nats: Proxy,
     redis: Proxy,
+    /// Where its workers, one after the other, show their metrics.
+    telemetry: Port,
     /// How many workers were started here.
     started: u32,
     occupant: Option<(WorkerId, WorkerProcess)>,
@@ -58,7 +60,7 @@ pub(super) struct Fleet {
 }
 
 impl Fleet {
-    /// Starts this many workers on `servers`.
+    /// Starts this many workers on `servers` and waits until all of them serve.
     pub(super) async fn start(
         equipment: Equipment,
         servers: Pair,
@@ -75,14 +77,19 @@ impl Fleet {
             fleet.seats.insert(place, seat);
             fleet.launch(place).await?;
         }
-        Ok(fleet)
+        let telemetry: Vec<_> = fleet.seats.values().map(|it| it.telemetry).collect();
+        if worker::ready(&telemetry).await {
+            return Ok(fleet);
+        }
+        Err(ChaosFault::NotServing(fleet.equipment.folder))
     }
 
-    async fn seat(&self) -> io::Result<Seat> {
+    async fn seat(&self) -> Result<Seat, ChaosFault> {
         let address = |port: Port| port.address().into();
         Ok(Seat {
             nats: Proxy::start(address(self.servers.nats.port())).await?,
             redis: Proxy::start(address(self.servers.redis.port())).await?,
+            telemetry: Port::free(&self.equipment.chance)?,
             started: 0,
             occupant: None,
         })
@@ -96,7 +103,7 @@ impl Fleet {
         seat.started += 1;
         let name = format!("w{}-{}", place.0, seat.started);
         let log = self.equipment.folder.join(format!("{name}.log"));
-        let launch = self.equipment.launch(&name, seat, log.clone())?;
+        let launch = self.equipment.launch(&name, seat, log.clone());
         let started = WorkerProcess::start(&launch).await;
         let worker = WorkerId::new(name);
         self.logs.push((worker.clone(), log));
@@ -175,7 +182,7 @@ impl Fleet {
 }
 
 impl Equipment {
-    fn launch(&self, name: &str, seat: &Seat, log: PathBuf) -> Result<WorkerLaunch, DevError> {
+    fn launch(&self, name: &str, seat: &Seat, log: PathBuf) -> WorkerLaunch {
         let mut set = self.variables.clone();
         let own = [
             (
@@ -189,16 +196,16 @@ impl Equipment {
             (KEY_VARIABLE, self.secret.clone()),
         ];
         set.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        Ok(WorkerLaunch {
+        WorkerLaunch {
             name: name.to_owned(),
             workers_dir: self.workers_dir.clone(),
             folder: Some(self.folder.clone()),
-            telemetry: Port::free(&self.chance)?,
+            telemetry: seat.telemetry,
             arguments: Vec::new(),
             set,
             unset: self.unset.clone(),
             output: WorkerOutput::File(log),
             guard: self.guard.clone(),
-        })
+        }
     }
 }

@@ -26,6 +26,8 @@ use crate::{
 const AGAIN: Duration = Duration::from_millis(200);
 /// How many publishers may wait for the broker; beyond that none is started.
 const PUBLISHERS: usize = 512;
+/// How long a request is tried to be published: longer than any server is away.
+const PUBLISH_WITHIN: Duration = Duration::from_secs(120);
 /// How long a cancel is tried. One that never took hold is no cancel.
 const CANCEL_WITHIN: Duration = Duration::from_secs(20);
 
@@ -69,10 +71,11 @@ async fn ask_for(desk: &Desk, ask: &Ask) {
     }
 }
 
-/// Publishes until it is accepted.
+/// Publishes until it is accepted. Whoever gives up was promised nothing.
 async fn publish(desk: &Desk, ask: &Ask, sent: At, headers: &Headers, body: Bytes) {
     let subject = desk.subjects.invoke(&ask.target, ask.lane);
-    loop {
+    let end = Instant::now() + PUBLISH_WITHIN;
+    while Instant::now() < end {
         let published = desk.nats.publish_request(&subject, headers, body.clone());
         if let Ok(ack) = published.await {
             desk.accepted(ask, sent, ack.sequence);

@@ -144,6 +144,9 @@ pub enum ChaosFault {
     /// The system refused something.
     #[error("the system refused: {0}")]
     Io(#[from] io::Error),
+    /// The workers do not serve before anything is done to them.
+    #[error("the workers do not serve; their logs are in {}", .0.display())]
+    NotServing(PathBuf),
     /// The run's own connections cannot be made.
     #[error("no connection to the run's own servers: {0}")]
     Connection(String),

@@ -307,7 +307,12 @@ impl Draw {
     }
 
     fn hostile(&self) -> Fault {
-        let messages = [(1, Hostile::Garbage)];
+        let messages = [
+            (1, Hostile::LoneReturn),
+            (1, Hostile::NoUtf8),
+            (1, Hostile::NoColon),
+            (1, Hostile::Garbage),
+        ];
         let message = self.one_of(&messages, Hostile::Garbage);
         Fault::Hostile { message }
     }

@@ -21,6 +21,8 @@ use super::{
     unanswered::Unanswered,
 };
 
+const OPERATION: &str = "try permissions";
+
 /// A stream that is not there; no stream stores what is published for it.
 const NO_STREAM: (&str, &str) = ("Nats-Expected-Stream", "PURUTO_CANARY");
 
@@ -44,12 +46,15 @@ pub(super) async fn denied(link: &Link, needs: &[Need]) -> Result<Vec<Need>, Bro
             reason: words.to_owned(),
         });
     }
-    let (heard, published): (Vec<&Need>, _) =
-        needs.iter().partition(|need| need.trial == Trial::Hear);
-    let subscriptions = subscribe(link, &heard).await?;
-    let trials = published.into_iter().map(|need| async move {
-        let denied = publish(link, need).await?;
-        Ok::<_, BrokerFault>(denied.then(|| need.clone()))
+    let is = |trial: fn(Trial) -> bool| needs.iter().filter(move |need| trial(need.trial));
+    let (heard, stored) = (is(Trial::is_heard), is(Trial::is_stored));
+    let subscriptions = subscribe(link, heard.clone()).await?;
+    for need in stored.clone() {
+        publish(link, need).await?;
+    }
+    let trials = needs.iter().filter_map(|need| match need.trial {
+        Trial::Ask(body) => Some(ask(link, need, body)),
+        Trial::Store | Trial::Hear => None,
     });
     let mut trials = stream::iter(trials).buffer_unordered(AT_ONCE);
     let mut denied = Vec::new();
@@ -59,42 +64,46 @@ pub(super) async fn denied(link: &Link, needs: &[Need]) -> Result<Vec<Need>, Bro
     round_trip(link).await?;
     sleep(TOLD_WITHIN).await;
     drop(subscriptions);
-    let unheard = heard
-        .into_iter()
-        .filter(|need| link.denied(&need.subject, began).is_some());
-    denied.extend(unheard.cloned());
+    let silent = heard.chain(stored);
+    let silent = silent.filter(|need| link.denied(&need.subject, began).is_some());
+    denied.extend(silent.cloned());
     denied.sort_by(|one, other| one.subject.cmp(&other.subject));
     Ok(denied)
 }
 
-/// Whether publishing is denied; any answer says that it is not, also that nobody is there.
-async fn publish(link: &Link, need: &Need) -> Result<bool, BrokerFault> {
-    let (headers, body) = match need.trial {
-        Trial::Ask(body) => (None, Bytes::from_static(body)),
-        Trial::Store => {
-            let mut headers = HeaderMap::new();
-            headers.insert(NO_STREAM.0, NO_STREAM.1);
-            (Some(headers), Bytes::new())
-        }
-        Trial::Hear => return Ok(false),
-    };
-    match link.request(&need.subject, headers, body, CALL_BOUND).await {
-        Ok(_) | Err(Unanswered::NoResponders) => Ok(false),
-        Err(Unanswered::Denied(_)) => Ok(true),
-        Err(unanswered) => Err(unanswered.into_fault("try permissions")),
+/// The need, when asking is denied; any answer says that it is not, also that nobody is there.
+async fn ask(link: &Link, need: &Need, body: &'static [u8]) -> Result<Option<Need>, BrokerFault> {
+    let body = Bytes::from_static(body);
+    match link.request(&need.subject, None, body, CALL_BOUND).await {
+        Ok(_) | Err(Unanswered::NoResponders) => Ok(None),
+        Err(Unanswered::Denied(_)) => Ok(Some(need.clone())),
+        Err(unanswered) => Err(unanswered.into_fault(OPERATION)),
     }
 }
 
-async fn subscribe(link: &Link, needs: &[&Need]) -> Result<Vec<Subscriber>, BrokerFault> {
+/// Publishes what no stream stores, and asks for no answer: where there is no stream yet but
+/// somebody who listens, nobody would give one.
+async fn publish(link: &Link, need: &Need) -> Result<(), BrokerFault> {
+    let mut headers = HeaderMap::new();
+    headers.insert(NO_STREAM.0, NO_STREAM.1);
+    let sent = link.publish(&need.subject, Some(headers), Bytes::new(), CALL_BOUND);
+    sent.await
+        .map_err(|unanswered| unanswered.into_fault(OPERATION))
+}
+
+async fn subscribe(
+    link: &Link,
+    needs: impl Iterator<Item = &Need>,
+) -> Result<Vec<Subscriber>, BrokerFault> {
     let wire = link.wire();
-    let mut subscriptions = Vec::with_capacity(needs.len());
+    let mut subscriptions = Vec::new();
     for need in needs {
         let subscribing = wire.client.subscribe(need.subject.clone());
         match timeout(CALL_BOUND, subscribing).await {
             Ok(Ok(subscription)) => subscriptions.push(subscription),
             Ok(Err(_)) | Err(_) => {
                 return Err(BrokerFault::TimedOut {
-                    operation: "try permissions",
+                    operation: OPERATION,
                     after: CALL_BOUND,
                 });
             }
@@ -108,7 +117,7 @@ async fn round_trip(link: &Link) -> Result<(), BrokerFault> {
     match api::call(link, "INFO", &Value::Null).await {
         Err(ApiFault::Unanswered(
             unanswered @ (Unanswered::TimedOut { .. } | Unanswered::Unreachable { .. }),
-        )) => Err(unanswered.into_fault("try permissions")),
+        )) => Err(unanswered.into_fault(OPERATION)),
         Ok(_) | Err(_) => Ok(()),
     }
 }

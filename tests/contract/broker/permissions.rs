@@ -75,6 +75,17 @@ async fn fault_71_each_missing_permission_is_named_at_the_start_and_not_waited_f
 }
 
 #[tokio::test]
+async fn whoever_waits_for_results_before_there_is_a_stream_keeps_no_worker_from_starting() {
+    let (server, _folder) = server_with("").await;
+    let waiting = async_nats::connect(server.url()).await.expect("connected");
+    let _results = waiting.subscribe("puruto.result.>").await.expect("heard");
+    waiting.flush().await.expect("the server knows of it");
+    let broker = NatsBroker::open(options(&server)).await.expect("a broker");
+    let tried = broker.try_permissions(&[target()]).await;
+    assert_eq!(tried, Ok(()));
+}
+
+#[tokio::test]
 async fn a_user_that_hears_no_answers_is_told_so() {
     let (server, _folder) = server_with(&users::shipped_without("_INBOX.worker.>")).await;
     let refused = tried(&server).await.expect_err("deaf");
