@@ -8,6 +8,7 @@ mod drift;
 mod durability;
 mod header_block;
 mod inspection;
+mod lanes;
 /// How NATS tools find services, as data.
 pub mod micro;
 mod names;
@@ -30,6 +31,7 @@ pub use self::{
     durability::{Durability, SyncInterval},
     header_block::HeaderFault,
     inspection::{Found, Inspected, Inspection, LaneState},
+    lanes::{LaneStanding, Lanes},
     names::{ConsumerName, StreamName},
     stored::{StoredMessage, SubjectCount, UnreadableHeaders},
     types::{

@@ -16,7 +16,7 @@ pub struct Slots {
 #[derive(Debug)]
 pub struct Slot {
     // Dropped before `freed` tells, since fields drop in order.
-    _permit: OwnedSemaphorePermit,
+    _permit: Option<OwnedSemaphorePermit>,
     _freed: Tell,
 }
 
@@ -26,6 +26,17 @@ struct Tell(Arc<Notify>);
 impl Drop for Tell {
     fn drop(&mut self) {
         self.0.notify_one();
+    }
+}
+
+impl Slot {
+    /// One that nobody else could have: for a walk on which no handler runs.
+    #[must_use]
+    pub fn of_its_own() -> Self {
+        Self {
+            _permit: None,
+            _freed: Tell(Arc::default()),
+        }
     }
 }
 
@@ -57,7 +68,7 @@ impl Slots {
     pub fn take(&self) -> Option<Slot> {
         let permit = Arc::clone(&self.semaphore).try_acquire_owned().ok()?;
         Some(Slot {
-            _permit: permit,
+            _permit: Some(permit),
             _freed: Tell(Arc::clone(&self.freed)),
         })
     }

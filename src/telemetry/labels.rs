@@ -110,6 +110,16 @@ labels! {
         NoResponders => "no_responders",
     }
 
+    /// Why a request was ended that no worker pulled.
+    UnservedEnd {
+        /// Its target never had a worker.
+        NotFound => "not_found",
+        /// Its deadline passed while the workers of its target were away.
+        Late => "late",
+        /// It had its result or was cancelled, and the workers of its target are away.
+        Settled => "settled",
+    }
+
     /// What came of reading a changed policy file.
     ReloadOutcome {
         /// The new policy holds.

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use self::register::{CounterBy, OTHER, Registrar};
 use super::{
-    labels::{EvictionReason, Label, ReloadOutcome, RenewalOutcome},
+    labels::{EvictionReason, Label, ReloadOutcome, RenewalOutcome, UnservedEnd},
     names::{self, MetricDef},
 };
 use crate::{
@@ -56,6 +56,8 @@ struct Families {
     evicted: CounterBy<EvictionReason>,
     takeover_naks: IntCounter,
     buried: CounterBy<DeadReason>,
+    unserved_ended: CounterBy<UnservedEnd>,
+    unserved_watched: IntGauge,
     pull_stalled: IntCounter,
     last_fault: Mutex<Option<LastFault>>,
 }
@@ -97,6 +99,10 @@ impl Metrics {
             evicted: by(&to, &names::SESSIONS_EVICTED),
             takeover_naks: alone(&to, &names::TAKEOVER_NAKS),
             buried: by(&to, &names::DEAD_LETTERS),
+            unserved_ended: by(&to, &names::UNSERVED_ENDED),
+            unserved_watched: to
+                .gauge(&names::UNSERVED_WATCHED)
+                .with_label_values(&NO_LABELS),
             pull_stalled: alone(&to, &names::PULL_STALLED),
             last_fault: Mutex::default(),
             registry,
@@ -199,6 +205,17 @@ impl Metrics {
     /// This many messages were given back on behalf of a dead worker.
     pub fn gave_back_for_the_dead(&self, messages: usize) {
         self.0.takeover_naks.inc_by(messages as u64);
+    }
+
+    /// A request was ended that no worker pulled.
+    pub fn unserved_ended(&self, why: UnservedEnd) {
+        self.0.unserved_ended.inc(why);
+    }
+
+    /// So many requests wait for workers that are away, watched by this process.
+    pub fn set_unserved_watched(&self, requests: usize) {
+        let requests = i64::try_from(requests).unwrap_or(i64::MAX);
+        self.0.unserved_watched.set(requests);
     }
 
     /// All counters in the text format 0.0.4 of Prometheus.

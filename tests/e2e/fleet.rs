@@ -115,6 +115,16 @@ impl Fleet {
         worker
     }
 
+    /// A worker process that serves this target alone.
+    pub(crate) async fn worker_for(&self, name: &str, target: &str) -> Worker {
+        let mut variables = self.variables.clone();
+        variables.push(("PURUTO_WORKER__TARGETS".to_owned(), target.to_owned()));
+        let folder = self.servers.folder();
+        let worker = Worker::launch(name, folder, &variables, &self.chance).await;
+        worker.until_ready().await;
+        worker
+    }
+
     /// A worker process that was just started.
     pub(crate) async fn launch(&self, name: &str) -> Worker {
         let folder = self.servers.folder();

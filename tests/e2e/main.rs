@@ -43,4 +43,5 @@ mod storm;
 mod takeover;
 mod telemetry;
 mod three_nats;
+mod unserved;
 mod users;

@@ -16,6 +16,7 @@ mod denials;
 mod epoch;
 mod incident;
 mod inspect;
+mod lanes;
 mod link;
 mod lives;
 mod options;

@@ -9,6 +9,7 @@
 
 mod history;
 mod lane;
+mod lanes;
 mod presence;
 mod queue;
 mod stored;

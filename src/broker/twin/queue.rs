@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::super::{ConsumerName, Headers, StoredMessage, SubjectCount};
+use super::super::{ConsumerName, Headers, LaneStanding, StoredMessage, SubjectCount};
 use crate::clock::WallTime;
 
 /// How long a delivery may stay unsettled; the same as the real consumers'.
@@ -99,6 +99,34 @@ impl Queue {
 
     pub(super) fn sequences(&self) -> Vec<u64> {
         self.messages.keys().copied().collect()
+    }
+
+    pub(super) const fn last_sequence(&self) -> u64 {
+        self.last_sequence
+    }
+
+    /// How the consumer of `subject` stands, if there is one.
+    pub(super) fn lane_standing(
+        &self,
+        consumer: &ConsumerName,
+        subject: &str,
+    ) -> Option<LaneStanding> {
+        self.consumers.get(consumer)?;
+        let lane = || {
+            let messages = self.messages.iter();
+            messages.filter(|(_, held)| &*held.message.subject == subject)
+        };
+        let delivered = || lane().filter(|(_, held)| held.again_at.is_some());
+        let unsettled = u64::try_from(delivered().count()).unwrap_or(u64::MAX);
+        let all = u64::try_from(lane().count()).unwrap_or(u64::MAX);
+        Some(LaneStanding {
+            pending: all - unsettled,
+            unsettled,
+            delivered: delivered()
+                .map(|(sequence, _)| *sequence)
+                .max()
+                .unwrap_or(0),
+        })
     }
 
     pub(super) fn create_consumer(&mut self, consumer: &ConsumerName) {

@@ -126,7 +126,6 @@ async fn serve(
     let (beat, cancelled) = Beat::start(shared, names, &broker)?;
     tokio::spawn(session::show(beat.sessions.clone(), checks.session));
     let sessions = SessionWatch::new(beat.sessions.clone());
-    supervise::start(shared, &broker, &claims, &sessions, &ends.all);
     let in_flight = InFlight::default();
     let known = Known {
         broker: Arc::clone(&broker),
@@ -139,7 +138,7 @@ async fn serve(
     let present = presence::announce(shared, known, &ends.drain).await?;
     let pipeline = Pipeline::new(Ports {
         broker: Arc::clone(&broker),
-        claims,
+        claims: claims.clone(),
         policies,
         subjects: shared.config.nats.prefix.clone(),
         invoke_stream: parts::invoke_stream(shared.config),
@@ -169,6 +168,7 @@ async fn serve(
         drain: ends.drain.clone(),
         hand_over: ends.hand_over.clone(),
     };
+    supervise::start(shared, fleet, &worker, &claims, &ends.all);
     let drained = worker.run().await;
     present.end().await;
     beat.end().await;

@@ -7,30 +7,39 @@ use tokio_util::sync::CancellationToken;
 use super::compose::Shared;
 use crate::{
     broker::nats::NatsBroker,
-    pipeline::SessionWatch,
+    puruto::Fleet,
     store::redis::RedisStore,
-    worker::{Supervisor, attend},
+    worker::{Supervisor, Unserved, Worker, attend},
 };
 
-/// Stands for supervisor of the fleet, and answers whoever is it, until `end`.
+/// Stands for supervisor of the fleet beside `worker`, and answers whoever is it, until `end`.
 pub(super) fn start(
     shared: &Shared<'_>,
-    broker: &Arc<NatsBroker>,
+    fleet: &Fleet,
+    worker: &Worker<Arc<NatsBroker>, RedisStore>,
     store: &RedisStore,
-    sessions: &SessionWatch,
     end: &CancellationToken,
 ) {
     let supervisor = Supervisor {
-        broker: Arc::clone(broker),
+        broker: Arc::clone(&worker.broker),
         store: store.clone(),
-        sessions: sessions.clone(),
+        sessions: worker.sessions.clone(),
+        unserved: Unserved {
+            pipeline: worker.pipeline.clone(),
+            broker: Arc::clone(&worker.broker),
+            store: store.clone(),
+            folders: fleet.targets().map(|it| it.name.clone()).collect(),
+            subjects: shared.config.nats.prefix.clone(),
+            clock: shared.clock.clone(),
+            metrics: shared.metrics.clone(),
+        },
         chance: shared.chance.clone(),
         metrics: shared.metrics.clone(),
     };
     let attending = attend(
-        Arc::clone(broker),
+        Arc::clone(&worker.broker),
         store.clone(),
-        sessions.clone(),
+        worker.sessions.clone(),
         shared.metrics.clone(),
     );
     tokio::spawn(end.clone().run_until_cancelled_owned(supervisor.run()));

@@ -7,6 +7,7 @@
 mod attend;
 mod evict;
 mod lease;
+mod unserved;
 mod verdict;
 
 #[cfg(test)]
@@ -20,16 +21,16 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-pub use self::attend::attend;
+pub use self::{attend::attend, unserved::Unserved};
 use self::{
     lease::Lead,
     verdict::{Seen, Verdict, verdict},
 };
 use crate::{
-    broker::{Broker, Pong, Presence},
+    broker::{Broker, DeadLetters, Lanes, Pong, Presence, Stored},
     clock::Chance,
     pipeline::SessionWatch,
-    store::{Registered, SessionId, StoreFault, Supervision},
+    store::{Claims, Records, Registered, SessionId, StoreFault, Supervision},
     telemetry::{labels::EvictionReason, metrics::Metrics},
 };
 
@@ -45,17 +46,27 @@ pub struct Supervisor<B, S> {
     pub store: S,
     /// This worker's own session; it leads under its name.
     pub sessions: SessionWatch,
+    /// Ends what nobody pulls.
+    pub unserved: Unserved<B, S>,
     /// Jitter.
     pub chance: Chance,
     /// What is counted.
     pub metrics: Metrics,
 }
 
-impl<B: Broker + Presence, S: Supervision> Supervisor<B, S> {
+impl<B, S> Supervisor<B, S>
+where
+    B: Broker + Presence + Stored + DeadLetters + Lanes,
+    S: Supervision + Claims + Records,
+{
     /// Stands for the lead, and supervises while it has it. Never ends by itself.
     pub async fn run(self) {
         let (leads, led) = watch::channel(None);
-        tokio::join!(self.stand(leads), self.supervise(led));
+        tokio::join!(
+            self.stand(leads),
+            self.supervise(led.clone()),
+            self.unserved.attend(led),
+        );
     }
 
     async fn supervise(&self, led: watch::Receiver<Option<Lead>>) {
