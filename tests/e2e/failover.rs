@@ -11,7 +11,7 @@ use crate::{
     fleet::Fleet,
     patience::until,
     records::Records,
-    sentinels::{Sentinels, ask},
+    sentinels::{PASSWORD, Sentinels, ask},
     wire::{Heard, RESULTS, Wire, json_of, place_of, request},
     worker::Worker,
 };
@@ -28,7 +28,9 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(20);
 async fn watched_fleet() -> (Fleet, Sentinels, Vec<Worker>) {
     let fleet = Fleet::of(&[CLERK]).await;
     let sentinels = Sentinels::over(&fleet.servers.redis, fleet.servers.folder()).await;
-    let fleet = fleet.with("REDIS_URL", &sentinels.url());
+    let fleet = fleet
+        .with("REDIS_URL", &sentinels.url())
+        .with("PURUTO_REDIS__SENTINEL_PASSWORD", PASSWORD);
     let workers = vec![fleet.worker("w1").await, fleet.worker("w2").await];
     (fleet, sentinels, workers)
 }
@@ -151,14 +153,25 @@ async fn requests_outlive_a_redis_master_that_freezes_and_thaws_as_a_replica() {
 }
 
 #[tokio::test]
-async fn sentinels_that_watch_no_such_master_are_told_of_by_name() {
+async fn sentinels_that_refuse_or_watch_no_such_master_say_so() {
     let fleet = Fleet::of(&[CLERK]).await;
     let sentinels = Sentinels::over(&fleet.servers.redis, fleet.servers.folder()).await;
-    let fleet = fleet.with("REDIS_URL", &sentinels.url().replace("/main", "/other"));
 
+    let fleet = fleet.with("REDIS_URL", &sentinels.url());
     let refused = fleet.puruto(&["status", "r-1"]).await;
-
     assert_ne!(refused.code, 0);
     let why = &refused.errors;
+    assert!(
+        why.contains("NOAUTH") && why.contains("check user"),
+        "{why}"
+    );
+
+    let fleet = fleet
+        .with("REDIS_URL", &sentinels.url().replace("/main", "/other"))
+        .with("PURUTO_REDIS__SENTINEL_PASSWORD", PASSWORD);
+    let unknown = fleet.puruto(&["status", "r-1"]).await;
+    assert_ne!(unknown.code, 0);
+    let why = &unknown.errors;
     assert!(why.contains("watches no master called other"), "{why}");
+    assert!(!why.contains(PASSWORD), "{why}");
 }

@@ -15,6 +15,8 @@ use crate::{
 
 /// What the Sentinels call their master.
 const MASTER: &str = "main";
+/// What they ask of whoever asks them.
+pub(crate) const PASSWORD: &str = "watch-7f3a";
 /// Two of them must agree that it is gone.
 const SENTINELS: u64 = 3;
 
@@ -94,6 +96,7 @@ async fn begin(port: Port, master: Port, folder: &Path) -> Process {
     let file = folder.join("sentinel.conf");
     let text = format!(
         "port {port}\nbind 127.0.0.1\nprotected-mode no\ndir {dir}\nlogfile {dir}/sentinel.log\n\
+         requirepass {PASSWORD}\n\
          sentinel monitor {MASTER} 127.0.0.1 {master} 2\n\
          sentinel down-after-milliseconds {MASTER} 2000\n\
          sentinel failover-timeout {MASTER} 6000\n",
@@ -112,8 +115,7 @@ async fn begin(port: Port, master: Port, folder: &Path) -> Process {
 
 /// What a Sentinel knows of the master; nothing while it does not answer.
 async fn watched(sentinel: Port, field: &str) -> Option<String> {
-    let client = redis::Client::open(format!("redis://{}", sentinel.address())).ok()?;
-    let mut connection = client.get_multiplexed_async_connection().await.ok()?;
+    let mut connection = connect(&format!(":{PASSWORD}@{}", sentinel.address())).await?;
     let mut question = redis::cmd("SENTINEL");
     question.arg("MASTER").arg(MASTER);
     let fields: Vec<String> = question.query_async(&mut connection).await.ok()?;
@@ -124,20 +126,18 @@ async fn watched(sentinel: Port, field: &str) -> Option<String> {
         .next()
 }
 
-/// Asks a Redis server, which must answer.
+/// Asks a Redis server until it answers: one that changes its role hangs up on its clients.
 pub(crate) async fn ask<T: FromRedisValue>(server: Port, words: &[&str]) -> T {
-    let mut connection = connect(server).await;
     let mut command = redis::cmd(words[0]);
     command.arg(&words[1..]);
-    command
-        .query_async(&mut connection)
-        .await
-        .expect("an answer")
+    until("redis answers", async || {
+        let mut connection = connect(&server.address().to_string()).await?;
+        command.query_async(&mut connection).await.ok()
+    })
+    .await
 }
 
-async fn connect(server: Port) -> MultiplexedConnection {
-    let client = redis::Client::open(format!("redis://{}", server.address()));
-    let client = client.expect("a valid address");
-    let connection = client.get_multiplexed_async_connection().await;
-    connection.expect("a connection")
+async fn connect(place: &str) -> Option<MultiplexedConnection> {
+    let client = redis::Client::open(format!("redis://{place}")).ok()?;
+    client.get_multiplexed_async_connection().await.ok()
 }
