@@ -12,14 +12,14 @@ use super::{
     options::NatsOptions,
     publish::publish,
     results::{self, check_subject},
-    service,
+    service, stored,
     subscription::Subscription,
     unanswered::Unanswered,
     wire,
 };
 use crate::{
     broker::{
-        BrokerFault, Headers, PublishAck, StoredResult, micro,
+        BrokerFault, Headers, PublishAck, StoredResult, SubjectCount, micro,
         names::{ConsumerName, StreamName},
     },
     contract::{CorrelationId, Lane, PurutoName, RequestId, Subjects},
@@ -164,6 +164,16 @@ impl NatsClient {
     ) -> Result<Vec<(String, StoredResult)>, BrokerFault> {
         let pattern = self.subjects.results_of(correlation);
         results::replay(&self.link, &self.results, &pattern).await
+    }
+
+    /// How many dead letters are kept, by their subjects; nothing where no worker ever ran.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    pub async fn dead_letter_counts(&self) -> Result<Vec<SubjectCount>, BrokerFault> {
+        let stream = StreamName::dead_letters(&self.subjects);
+        let all = self.subjects.dead_letters_all();
+        stored::subjects(&self.link, &stream, &all).await
     }
 
     /// The statistics of every service of this name that answers within two seconds, by id.

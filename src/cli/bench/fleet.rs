@@ -114,6 +114,11 @@ impl BenchFleet {
         command
     }
 
+    /// The workers that run; a worker that died is missing.
+    pub(super) fn worker_pids(&self) -> Vec<Option<u32>> {
+        self.workers.iter().map(Process::pid).collect()
+    }
+
     pub(super) fn usage(&self) -> Result<PartUsage, BenchFault> {
         let of = |pid: Option<u32>| pid.map_or_else(|| Ok(Usage::default()), Usage::of);
         let workers: Result<Vec<_>, _> = self.workers.iter().map(|it| of(it.pid())).collect();

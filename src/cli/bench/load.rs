@@ -3,7 +3,6 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
-    rc::Rc,
     time::Duration,
 };
 
@@ -35,11 +34,18 @@ const RESULT_WITHIN: Duration = Duration::from_secs(60);
 
 /// A client that is ready to go: connected, subscribed, and answered once.
 pub(super) struct Load {
-    client: NatsClient,
+    caller: Caller,
     results: ResultSubscription,
+}
+
+/// The publishing side.
+struct Caller {
+    client: NatsClient,
     correlation: CorrelationId,
     subject: String,
     prompt: String,
+    /// The number of the next invocation: each has one of its own.
+    next: Cell<usize>,
     n: usize,
     in_flight: usize,
     patience: Duration,
@@ -54,7 +60,7 @@ pub(super) struct Measured {
     pub(super) repeated: usize,
 }
 
-type Waiting = Rc<RefCell<HashMap<usize, oneshot::Sender<()>>>>;
+type Waiting = RefCell<HashMap<usize, oneshot::Sender<()>>>;
 
 impl Load {
     pub(super) async fn prepare(
@@ -67,28 +73,69 @@ impl Load {
         let correlation = format!("bench-{:08x}", chance.bits128() & 0xffff_ffff);
         let correlation: CorrelationId = correlation.parse().expect("letters and digits");
         let target: PurutoName = TARGET.parse().expect("a name");
-        let results = client.results(&correlation).await?;
-        let mut load = Self {
+        let mut first_results = client.results(&correlation).await?;
+        let caller = Caller {
             client,
-            results,
             correlation,
             subject: Subjects::default().invoke(&target, Lane::Normal),
             prompt: "x".repeat(args.prompt_bytes),
+            next: Cell::new(0),
             n: args.n.get(),
             in_flight: args.in_flight.get(),
             patience: RESULT_WITHIN + 2 * args.latency,
         };
-        load.first(args.latency).await?;
-        Ok(load)
+        caller.first(&mut first_results, args.latency).await?;
+        let results = caller.client.all_results().await?;
+        Ok(Self { caller, results })
     }
 
+    /// Publishes as many as are wanted and waits for every result.
+    pub(super) async fn run(&mut self) -> Result<Measured, BenchFault> {
+        let Self { caller, results } = self;
+        let waiting = Waiting::default();
+        let repeated = Cell::new(0);
+        let listen = async {
+            while let Some((subject, _)) = results.next().await {
+                let number = subject.rsplit('.').next().and_then(|it| it.parse().ok());
+                let waiter = number.and_then(|it: usize| waiting.borrow_mut().remove(&it));
+                match waiter {
+                    Some(waiter) => drop(waiter.send(())),
+                    None => repeated.set(repeated.get() + 1),
+                }
+            }
+        };
+        let until = caller.next.get() + caller.n;
+        let lanes = (0..caller.in_flight.min(caller.n))
+            .map(|_| caller.one_after_the_other(until, &waiting));
+        let latencies = tokio::select! {
+            latencies = try_join_all(lanes) => latencies?.concat(),
+            () = listen => return Err(BenchFault::NoResult(caller.patience)),
+        };
+        Ok(Measured {
+            latencies,
+            repeated: repeated.get(),
+        })
+    }
+
+    /// How many dead letters there are.
+    pub(super) async fn dead_letters(&self) -> Result<u64, BenchFault> {
+        let counts = self.caller.client.dead_letter_counts().await?;
+        Ok(counts.iter().map(|count| count.messages).sum())
+    }
+}
+
+impl Caller {
     /// One invocation before the clock runs: it waits for the workers and warms the path.
-    async fn first(&mut self, latency: Duration) -> Result<(), BenchFault> {
+    async fn first(
+        &self,
+        results: &mut ResultSubscription,
+        latency: Duration,
+    ) -> Result<(), BenchFault> {
         let ready = async {
             while self.publish(usize::MAX).await.is_err() {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
-            self.results.next().await
+            results.next().await
         };
         let within = FIRST_WITHIN + 2 * latency;
         match timeout(within, ready).await {
@@ -113,45 +160,14 @@ impl Load {
         Ok(())
     }
 
-    /// Publishes all of them and waits for every result.
-    pub(super) async fn run(mut self) -> Result<Measured, BenchFault> {
-        let waiting = Waiting::default();
-        let repeated = Rc::new(Cell::new(0));
-        let mut results = std::mem::replace(&mut self.results, self.client.all_results().await?);
-        let listen = {
-            let (waiting, repeated) = (Rc::clone(&waiting), Rc::clone(&repeated));
-            async move {
-                while let Some((subject, _)) = results.next().await {
-                    let number = subject.rsplit('.').next().and_then(|it| it.parse().ok());
-                    let waiter = number.and_then(|it: usize| waiting.borrow_mut().remove(&it));
-                    match waiter {
-                        Some(waiter) => drop(waiter.send(())),
-                        None => repeated.set(repeated.get() + 1),
-                    }
-                }
-            }
-        };
-        let next = Cell::new(0);
-        let lanes =
-            (0..self.in_flight.min(self.n)).map(|_| self.one_after_the_other(&next, &waiting));
-        let latencies = tokio::select! {
-            latencies = try_join_all(lanes) => latencies?.concat(),
-            () = listen => return Err(BenchFault::NoResult(self.patience)),
-        };
-        Ok(Measured {
-            latencies,
-            repeated: repeated.get(),
-        })
-    }
-
     async fn one_after_the_other(
         &self,
-        next: &Cell<usize>,
+        until: usize,
         waiting: &Waiting,
     ) -> Result<Vec<Duration>, BenchFault> {
         let mut latencies = Vec::with_capacity(self.n / self.in_flight + 1);
-        while next.get() < self.n {
-            let number = next.replace(next.get() + 1);
+        while self.next.get() < until {
+            let number = self.next.replace(self.next.get() + 1);
             let (sender, result) = oneshot::channel();
             waiting.borrow_mut().insert(number, sender);
             let began = Instant::now();

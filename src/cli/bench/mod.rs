@@ -4,6 +4,7 @@
 //! that is already running is touched.
 
 mod fleet;
+mod hostile;
 mod load;
 mod report;
 mod usage;
@@ -43,6 +44,10 @@ pub struct BenchArgs {
     /// Bytes of each prompt
     #[arg(long, value_name = "BYTES", default_value = "64")]
     prompt_bytes: usize,
+    /// Also publish a message that no client can read, this often, in every other of six rounds,
+    /// and compare the rounds
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    hostile_every: Option<Duration>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -53,8 +58,13 @@ pub struct BenchArgs {
 /// # Errors
 /// What kept the fleet from starting, or an invocation from its result.
 pub(super) async fn run(args: &BenchArgs, world: &World) -> Result<String, BenchFault> {
+    let every = args.hostile_every.filter(|it| !it.is_zero());
+    if let Some(every) = every {
+        let comparison = Box::pin(hostile::compare(args, every, world)).await?;
+        return Ok(comparison.show(args.json));
+    }
     let mut fleet = BenchFleet::start(args, world).await?;
-    let load = Load::prepare(args, &fleet, &world.chance).await?;
+    let mut load = Load::prepare(args, &fleet, &world.chance).await?;
     let before = fleet.usage()?;
     let began = Instant::now();
     let measured = load.run().await?;

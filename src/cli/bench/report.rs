@@ -48,7 +48,7 @@ impl Report {
     }
 
     fn rate(&self) -> f64 {
-        count(self.invocations) / self.took.as_secs_f64()
+        rate(self.invocations, self.took)
     }
 
     /// The latency that this share of all invocations stayed within.
@@ -119,6 +119,75 @@ impl Report {
     }
 }
 
+/// What hostile messages cost.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// Invocations a second of the rounds without them.
+    pub(super) without: Vec<f64>,
+    /// The same of the rounds with them.
+    pub(super) with: Vec<f64>,
+    /// How many were published.
+    pub(super) hostile: u64,
+    /// How many dead letters there were in the end.
+    pub(super) dead_letters: u64,
+    /// Whether every worker outlived it.
+    pub(super) same_workers: bool,
+}
+
+impl Comparison {
+    /// What of the throughput was left, as a share.
+    fn left(&self) -> f64 {
+        mean(&self.with) / mean(&self.without)
+    }
+
+    pub(super) fn show(&self, as_json: bool) -> String {
+        let Self {
+            without,
+            with,
+            hostile,
+            dead_letters,
+            same_workers,
+        } = self;
+        if as_json {
+            let all = json!({
+                "invocations_per_second": { "without": without, "with": with },
+                "throughput_left": self.left(),
+                "hostile_messages": hostile,
+                "dead_letters": dead_letters,
+                "every_worker_lived": same_workers,
+            });
+            return format!("{all:#}\n");
+        }
+        let rates = |rates: &[f64]| {
+            let each = rates.iter().map(|rate| format!("{rate:.0}"));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        let lived = if *same_workers {
+            "every worker lived"
+        } else {
+            "A WORKER DIED"
+        };
+        format!(
+            "invocations/s without hostile messages: {}\n\
+             invocations/s with hostile messages: {}\n\
+             {:.1} % of the throughput left; {hostile} hostile messages, {dead_letters} dead \
+             letters; {lived}\n",
+            rates(without),
+            rates(with),
+            self.left() * 100.0,
+        )
+    }
+}
+
+fn mean(rates: &[f64]) -> f64 {
+    rates.iter().sum::<f64>() / count(rates.len()).max(1.0)
+}
+
+/// So many a second.
+pub(super) fn rate(invocations: usize, took: Duration) -> f64 {
+    count(invocations) / took.as_secs_f64()
+}
+
 fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
@@ -136,6 +205,20 @@ fn megabytes(bytes: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_of_the_throughput_is_told() {
+        let comparison = Comparison {
+            without: vec![90.0, 110.0],
+            with: vec![95.0],
+            hostile: 7,
+            dead_letters: 7,
+            same_workers: true,
+        };
+        let told = "95.0 % of the throughput left; 7 hostile messages, 7 dead letters";
+        assert!(comparison.show(false).contains(told));
+        assert!(comparison.show(true).contains("\"throughput_left\": 0.95"));
+    }
 
     #[test]
     fn quantiles_are_taken_from_the_sorted_latencies() {
