@@ -167,6 +167,8 @@ pub struct Rejected {
     pub request_id: Option<RequestId>,
     /// The correlation id, if it could be read.
     pub correlation_id: Option<CorrelationId>,
+    /// Whether it is a JSON object at all, so that there is something of a request in it.
+    pub is_object: bool,
 }
 
 impl Draft {
@@ -179,6 +181,7 @@ impl Draft {
             violations: vec![violation],
             request_id: None,
             correlation_id: None,
+            is_object: false,
         };
         let Parsed { value, violations } = Parsed::from_slice(message).map_err(unreadable)?;
         let Value::Object(object) = value else {
@@ -238,6 +241,7 @@ impl Fields {
                 violations: self.violations,
                 request_id,
                 correlation_id,
+                is_object: true,
             }),
         }
     }

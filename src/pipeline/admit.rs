@@ -39,6 +39,9 @@ pub(super) enum Plan {
     Run(Arc<InvocationRequest>),
     /// To answer it with an error: also a refusal is committed once.
     Refuse(ResultError),
+    /// To keep it as a dead letter and then answer it so: there is no request in it, so its author
+    /// may know of no id under which to look for the answer.
+    Discard(ResultError),
 }
 
 /// How long a request may take.
@@ -185,9 +188,12 @@ fn refuse_unreadable(received: Received, rejected: Rejected, minted: MintedIds) 
         deadline: deadline_of_unreadable(delivery),
         trace: Trace::of(&delivery.headers, &received.served.name),
     };
-    let refusal =
-        not_found(&received).unwrap_or_else(|| ResultError::invalid_request(&rejected.violations));
-    let plan = Plan::Refuse(refusal);
+    let invalid = ResultError::invalid_request(&rejected.violations);
+    let plan = match not_found(&received) {
+        Some(refusal) => Plan::Refuse(refusal),
+        None if rejected.is_object => Plan::Refuse(invalid),
+        None => Plan::Discard(invalid),
+    };
     Admitted {
         received,
         asked,

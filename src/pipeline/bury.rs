@@ -1,4 +1,5 @@
-//! Bury: a request that killed its workers is kept as a dead letter before it is answered.
+//! Bury: a request that killed its workers, or a message in which there is no request, is kept as a
+//! dead letter before it is answered.
 //!
 //! First the letter, then the answer: whoever dies in between leaves a request that is buried again,
 //! and a message has one letter however often it is buried. Never: a run.
@@ -29,6 +30,29 @@ impl<B: DeadLetters, C> Pipeline<B, C> {
         let letter = letter_of(&deadly);
         let mut claimed = deadly.claimed;
         claimed.plan = Plan::Refuse(poisoned(&letter));
+        self.keep(claimed, &letter).await
+    }
+
+    /// The claim of a message without a request, once the letter is kept.
+    pub(super) async fn discard(&self, claimed: Box<Claimed>) -> Result<Box<Claimed>, Turned> {
+        let letter = DeadLetter {
+            reason: DeadReason::Malformed,
+            detail: "its body is no JSON object".into(),
+            target: Some(claimed.asked.key.target.clone()),
+            attempts: Some(claimed.hold.attempt),
+            last_worker: Some(self.ports.worker.as_str().into()),
+            request: Some(claimed.asked.key.request.clone()),
+            correlation: Some(claimed.asked.correlation.clone()),
+            message: StoredMessage::of(&claimed.received.delivery),
+        };
+        self.keep(claimed, &letter).await
+    }
+
+    async fn keep(
+        &self,
+        claimed: Box<Claimed>,
+        letter: &DeadLetter,
+    ) -> Result<Box<Claimed>, Turned> {
         // Nobody wants it replayed: it ends as cancelled.
         if claimed.hold.cancelled {
             return Ok(claimed);
@@ -39,7 +63,7 @@ impl<B: DeadLetters, C> Pipeline<B, C> {
             if !claimed.hold.session.is_live() {
                 return Err(claimed.received.lapse());
             }
-            let Err(fault) = self.ports.broker.bury(&letter).await else {
+            let Err(fault) = self.ports.broker.bury(letter).await else {
                 break;
             };
             self.ports.broker_faulted(&fault, "bury");
@@ -51,7 +75,8 @@ impl<B: DeadLetters, C> Pipeline<B, C> {
         }
         self.ports.metrics.buried(letter.reason);
         let target = &claimed.asked.key.target;
-        tracing::error!(%target, detail = &*letter.detail, "poisoned: kept as a dead letter");
+        let (reason, detail) = (letter.reason.as_str(), &*letter.detail);
+        tracing::error!(%target, reason, detail, "kept as a dead letter");
         Ok(claimed)
     }
 }

@@ -32,6 +32,7 @@ pub use self::{
     slots::{Slot, Slots},
 };
 use self::{
+    admit::Plan,
     claim::Claiming,
     in_flight::Flight,
     publish::Published,
@@ -86,7 +87,10 @@ impl<B: Broker + DeadLetters, C: Claims> Pipeline<B, C> {
     ) -> Result<Published, Turned> {
         let admitted = self.admit(received);
         let claimed = match Box::pin(self.claim(admitted, flight)).await? {
-            Claiming::Ours(claimed) => claimed,
+            Claiming::Ours(claimed) => match claimed.plan {
+                Plan::Discard(_) => Box::pin(self.discard(claimed)).await?,
+                Plan::Run(_) | Plan::Refuse(_) => claimed,
+            },
             Claiming::Deadly(deadly) => Box::pin(self.bury(deadly)).await?,
             // Its result is durable already, or it can have none of its own: only news is owed.
             Claiming::Answered(committed) => return Box::pin(self.publish(*committed)).await,

@@ -52,7 +52,7 @@ impl<B, C> Pipeline<B, C> {
             // A process that was stopped right after its claim may go on long after it was lost.
             _ if !hold.session.is_live() => Ended::Fenced,
             _ if hold.cancelled => Ended::Cancelled,
-            Plan::Refuse(error) => Ended::Answered(Err(error)),
+            Plan::Refuse(error) | Plan::Discard(error) => Ended::Answered(Err(error)),
             Plan::Run(request) => match self.ports.last_chances.turn(hold.attempt) {
                 Some(_turn) => self.handle(&received, &asked, &hold, request).await,
                 None => Ended::NotNow,

@@ -28,6 +28,7 @@ mod crash;
 mod doctor;
 mod elsewhere;
 mod failover;
+mod hostile;
 mod invoking;
 mod lanes;
 mod outages;

@@ -109,6 +109,18 @@ impl Wire {
         stream.cached_info().state.messages
     }
 
+    /// Everything that a stream has kept, oldest first.
+    pub(crate) async fn all(&self, stream: &str) -> Vec<StreamMessage> {
+        let stream = self.stream(stream).await;
+        let state = &stream.cached_info().state;
+        let mut all = Vec::new();
+        for sequence in state.first_sequence..=state.last_sequence {
+            // What was removed in between is no longer there.
+            all.extend(stream.get_raw_message(sequence).await.ok());
+        }
+        all
+    }
+
     /// Waits until no request waits or is unacknowledged.
     pub(crate) async fn until_all_is_done(&self) {
         until("no request is left in the stream", async || {

@@ -8,6 +8,7 @@
 )]
 
 pub(crate) mod foreign;
+pub(crate) mod raw;
 pub(crate) mod users;
 
 use std::{

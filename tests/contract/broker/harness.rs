@@ -18,8 +18,7 @@ use puruto_fleet::{
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::raw;
-use crate::support;
+use crate::support::{self, raw};
 
 /// Longer than everything that is promised to happen; the ack wait is the longest.
 pub(super) const SOON: Duration = Duration::from_secs(20);

@@ -22,7 +22,6 @@ mod client;
 mod harness;
 mod hostile;
 mod permissions;
-mod raw;
 mod recovery;
 mod stored;
 mod topology;

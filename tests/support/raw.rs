@@ -9,7 +9,7 @@ use puruto_fleet::dev::server::Server;
 
 /// Publishes a subject, a header block and a body as they are, and waits until the server has read
 /// them. Without a header block it is a message without headers.
-pub(super) fn publish(server: &Server, subject: &[u8], header_block: &[u8], body: &[u8]) {
+pub(crate) fn publish(server: &Server, subject: &[u8], header_block: &[u8], body: &[u8]) {
     let url = server.url();
     let address = url.strip_prefix("nats://").expect("a plain url");
     let mut stream = TcpStream::connect(address).expect("connected");
