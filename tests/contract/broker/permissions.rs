@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use async_nats::{ConnectOptions, Subscriber};
+use futures_util::StreamExt as _;
 use puruto_fleet::{
     broker::{
         Broker as _, BrokerFault, Durability, Headers, SyncInterval,
@@ -11,7 +13,7 @@ use puruto_fleet::{
     dev::{server::Server, tool::Tool},
 };
 use tempfile::TempDir;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::harness::{SOON, lane_of, options, result, server, subject, target};
 use crate::support::{self, users};
@@ -76,13 +78,32 @@ async fn fault_71_each_missing_permission_is_named_at_the_start_and_not_waited_f
 
 #[tokio::test]
 async fn whoever_waits_for_results_before_there_is_a_stream_keeps_no_worker_from_starting() {
+    let one_for_all = "authorization { user: worker, password: worker }";
+    let (server, _folder) = server_with(one_for_all).await;
+    let named = ConnectOptions::with_user_and_password("worker".into(), "worker".into());
+    let _results = watch(named, &server).await;
+    assert_eq!(tried(&server).await, Ok(()));
+}
+
+#[tokio::test]
+async fn where_nobody_is_asked_for_a_name_nothing_is_tried_that_a_watcher_would_hear() {
     let (server, _folder) = server_with("").await;
-    let waiting = async_nats::connect(server.url()).await.expect("connected");
-    let _results = waiting.subscribe("puruto.result.>").await.expect("heard");
-    waiting.flush().await.expect("the server knows of it");
-    let broker = NatsBroker::open(options(&server)).await.expect("a broker");
+    let mut results = watch(ConnectOptions::new(), &server).await;
+    let broker = NatsBroker::connect(options(&server))
+        .await
+        .expect("a broker");
     let tried = broker.try_permissions(&[target()]).await;
     assert_eq!(tried, Ok(()));
+    broker.publish_result(&result("one")).await.expect("stored");
+    let first = timeout(SOON, results.next()).await.expect("heard");
+    assert_eq!(&*first.expect("a message").payload, b"one");
+}
+
+async fn watch(by: ConnectOptions, server: &Server) -> Subscriber {
+    let client = by.connect(server.url()).await.expect("connected");
+    let results = client.subscribe("puruto.result.>").await.expect("heard");
+    client.flush().await.expect("the server knows of it");
+    results
 }
 
 #[tokio::test]
