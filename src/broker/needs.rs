@@ -124,6 +124,11 @@ fn of_the_streams(subjects: &Subjects) -> Vec<Need> {
             format!("STREAM.MSG.DELETE.{requests}"),
             "to remove what no client can read",
         ),
+        // No target's name begins so.
+        ask(
+            format!("CONSUMER.DELETE.{requests}._canary"),
+            "to make a consumer anew that does not deliver",
+        ),
         read(
             results,
             format!("{prefix}.result.canary.canary"),

@@ -120,6 +120,14 @@ labels! {
         Settled => "settled",
     }
 
+    /// Why a lane's consumer was made anew.
+    LaneAilment {
+        /// It had delivered the messages there too often to deliver them again.
+        Stranded => "stranded",
+        /// It stood beyond the end of its stream.
+        Ahead => "ahead",
+    }
+
     /// What came of reading a changed policy file.
     ReloadOutcome {
         /// The new policy holds.

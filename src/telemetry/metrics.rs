@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use self::register::{CounterBy, OTHER, Registrar};
 use super::{
-    labels::{EvictionReason, Label, ReloadOutcome, RenewalOutcome, UnservedEnd},
+    labels::{EvictionReason, Label, LaneAilment, ReloadOutcome, RenewalOutcome, UnservedEnd},
     names::{self, MetricDef},
 };
 use crate::{
@@ -56,6 +56,7 @@ struct Families {
     evicted: CounterBy<EvictionReason>,
     takeover_naks: IntCounter,
     buried: CounterBy<DeadReason>,
+    lanes_renewed: CounterBy<LaneAilment>,
     unserved_ended: CounterBy<UnservedEnd>,
     unserved_watched: IntGauge,
     pull_stalled: IntCounter,
@@ -99,6 +100,7 @@ impl Metrics {
             evicted: by(&to, &names::SESSIONS_EVICTED),
             takeover_naks: alone(&to, &names::TAKEOVER_NAKS),
             buried: by(&to, &names::DEAD_LETTERS),
+            lanes_renewed: by(&to, &names::LANES_RENEWED),
             unserved_ended: by(&to, &names::UNSERVED_ENDED),
             unserved_watched: to
                 .gauge(&names::UNSERVED_WATCHED)
@@ -205,6 +207,11 @@ impl Metrics {
     /// This many messages were given back on behalf of a dead worker.
     pub fn gave_back_for_the_dead(&self, messages: usize) {
         self.0.takeover_naks.inc_by(messages as u64);
+    }
+
+    /// A lane's consumer was made anew.
+    pub fn lane_renewed(&self, ailment: LaneAilment) {
+        self.0.lanes_renewed.inc(ailment);
     }
 
     /// A request was ended that no worker pulled.

@@ -100,6 +100,7 @@ metrics! {
     SESSIONS_EVICTED: Counter "puruto_sessions_evicted_total" ["reason"] "Sessions of others that this process ended as dead";
     TAKEOVER_NAKS: Counter "puruto_takeover_naks_total" [] "Messages given back on behalf of a dead worker";
     DEAD_LETTERS: Counter "puruto_dead_letters_total" ["reason"] "Messages that this process kept as dead letters, by why";
+    LANES_RENEWED: Counter "puruto_lanes_renewed_total" ["reason"] "Consumers that this process made anew since they did not deliver, by why";
     UNSERVED_ENDED: Counter "puruto_unserved_ended_total" ["reason"] "Requests without a live worker that this process ended, by why";
     UNSERVED_WATCHED: Gauge "puruto_unserved_watched" [] "Requests without a live worker whose deadlines this process keeps";
     PULL_STALLED: Counter "puruto_pull_stalled_total" [] "Pull streams rebuilt since they had gone silent";

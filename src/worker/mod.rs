@@ -21,5 +21,5 @@ pub use self::{
     presence::{Presence, WorkerReport},
     run::{Drained, Timing, Worker},
     sessions::announce,
-    supervisor::{Supervisor, Unserved, attend},
+    supervisor::{LaneCare, Supervisor, Unserved, attend},
 };

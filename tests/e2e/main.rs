@@ -31,6 +31,7 @@ mod failover;
 mod hostile;
 mod invoking;
 mod lanes;
+mod lanes_renewed;
 mod outages;
 mod poison;
 mod policies;

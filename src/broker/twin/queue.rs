@@ -52,6 +52,10 @@ pub(super) struct Queue {
     messages: BTreeMap<u64, Held>,
     /// Consumers by name, with the number of deliveries they have made.
     consumers: HashMap<ConsumerName, u64>,
+    /// Consumers that skip every message up to this sequence.
+    ahead: HashMap<ConsumerName, u64>,
+    /// How often a message is delivered at most.
+    deliveries_max: Option<u64>,
     duplicates: usize,
 }
 
@@ -105,28 +109,51 @@ impl Queue {
         self.last_sequence
     }
 
-    /// How the consumer of `subject` stands, if there is one.
+    /// How the consumer of `subject` stands at `now`, if there is one.
     pub(super) fn lane_standing(
         &self,
         consumer: &ConsumerName,
         subject: &str,
+        now: Instant,
     ) -> Option<LaneStanding> {
         self.consumers.get(consumer)?;
-        let lane = || {
-            let messages = self.messages.iter();
-            messages.filter(|(_, held)| &*held.message.subject == subject)
+        let ahead = self.ahead.get(consumer).copied().unwrap_or_default();
+        let mut standing = LaneStanding {
+            pending: 0,
+            unsettled: 0,
+            delivered: ahead,
         };
-        let delivered = || lane().filter(|(_, held)| held.again_at.is_some());
-        let unsettled = u64::try_from(delivered().count()).unwrap_or(u64::MAX);
-        let all = u64::try_from(lane().count()).unwrap_or(u64::MAX);
-        Some(LaneStanding {
-            pending: all - unsettled,
-            unsettled,
-            delivered: delivered()
-                .map(|(sequence, _)| *sequence)
-                .max()
-                .unwrap_or(0),
-        })
+        let lane = self.messages.iter();
+        for (&sequence, held) in lane.filter(|(_, held)| &*held.message.subject == subject) {
+            let is_offered = self.offers(consumer, sequence, held, now);
+            if held.again_at.is_some() {
+                standing.delivered = standing.delivered.max(sequence);
+                standing.unsettled += u64::from(is_offered);
+            } else {
+                standing.pending += u64::from(is_offered);
+            }
+        }
+        Some(standing)
+    }
+
+    /// Whether a consumer will still deliver a message, or waits for word of it.
+    fn offers(&self, consumer: &ConsumerName, sequence: u64, held: &Held, now: Instant) -> bool {
+        let Some(again_at) = held.again_at else {
+            return self
+                .ahead
+                .get(consumer)
+                .is_none_or(|ahead| sequence > *ahead);
+        };
+        let may_again = self.deliveries_max.is_none_or(|max| held.delivered < max);
+        may_again || again_at > now
+    }
+
+    pub(super) const fn deliver_at_most(&mut self, times: u64) {
+        self.deliveries_max = Some(times);
+    }
+
+    pub(super) fn put_ahead(&mut self, consumer: &ConsumerName, sequence: u64) {
+        self.ahead.insert(consumer.clone(), sequence);
     }
 
     pub(super) fn create_consumer(&mut self, consumer: &ConsumerName) {
@@ -136,6 +163,7 @@ impl Queue {
     /// Deletes the one consumer of `subject`.
     pub(super) fn delete_consumer(&mut self, consumer: &ConsumerName, subject: &str) {
         self.consumers.remove(consumer);
+        self.ahead.remove(consumer);
         for message in self.messages.values_mut() {
             if &*message.message.subject == subject {
                 message.delivered = 0;
@@ -181,7 +209,10 @@ impl Queue {
     ) -> Next {
         let is_ours =
             |held: &Held| &*held.message.subject == subject && held.message.headers.is_ok();
-        let waiting = || self.messages.iter().filter(|(_, m)| is_ours(m));
+        let waiting = || {
+            let ours = self.messages.iter().filter(|(_, held)| is_ours(held));
+            ours.filter(|(sequence, held)| self.offers(consumer, **sequence, held, now))
+        };
         let due = waiting().find(|(_, m)| m.again_at.is_some_and(|at| at <= now));
         let fresh = || waiting().find(|(_, m)| m.again_at.is_none());
         match due.or_else(fresh) {

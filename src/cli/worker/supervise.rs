@@ -9,7 +9,7 @@ use crate::{
     broker::nats::NatsBroker,
     puruto::Fleet,
     store::redis::RedisStore,
-    worker::{Supervisor, Unserved, Worker, attend},
+    worker::{LaneCare, Supervisor, Unserved, Worker, attend},
 };
 
 /// Stands for supervisor of the fleet beside `worker`, and answers whoever is it, until `end`.
@@ -24,6 +24,11 @@ pub(super) fn start(
         broker: Arc::clone(&worker.broker),
         store: store.clone(),
         sessions: worker.sessions.clone(),
+        lanes: LaneCare {
+            broker: Arc::clone(&worker.broker),
+            subjects: shared.config.nats.prefix.clone(),
+            metrics: shared.metrics.clone(),
+        },
         unserved: Unserved {
             pipeline: worker.pipeline.clone(),
             broker: Arc::clone(&worker.broker),

@@ -6,6 +6,7 @@
 
 mod attend;
 mod evict;
+mod lanes;
 mod lease;
 mod unserved;
 mod verdict;
@@ -21,7 +22,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-pub use self::{attend::attend, unserved::Unserved};
+pub use self::{attend::attend, lanes::LaneCare, unserved::Unserved};
 use self::{
     lease::Lead,
     verdict::{Seen, Verdict, verdict},
@@ -46,6 +47,8 @@ pub struct Supervisor<B, S> {
     pub store: S,
     /// This worker's own session; it leads under its name.
     pub sessions: SessionWatch,
+    /// Looks after the consumers.
+    pub lanes: LaneCare<B>,
     /// Ends what nobody pulls.
     pub unserved: Unserved<B, S>,
     /// Jitter.
@@ -65,6 +68,7 @@ where
         tokio::join!(
             self.stand(leads),
             self.supervise(led.clone()),
+            self.lanes.attend(led.clone()),
             self.unserved.attend(led),
         );
     }

@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::super::{Supervisor, Unserved, attend, verdict::STABLE_FOR};
+use super::super::{LaneCare, Supervisor, Unserved, attend, verdict::STABLE_FOR};
 use crate::{
     broker::{Broker as _, Delivery, Headers, Pull as _, twin::BrokerTwin},
     clock::{Chance, Clock, WallTime},
@@ -72,6 +72,11 @@ impl World {
             broker: self.broker.clone(),
             store: self.store.clone(),
             sessions: sessions.clone(),
+            lanes: LaneCare {
+                broker: self.broker.clone(),
+                subjects: Subjects::default(),
+                metrics: metrics.clone(),
+            },
             unserved: self.unserved(&sessions, &metrics),
             chance: self.chance.clone(),
             metrics: metrics.clone(),
