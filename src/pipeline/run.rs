@@ -51,8 +51,11 @@ impl<B, C> Pipeline<B, C> {
         let ended = match plan {
             // A process that was stopped right after its claim may go on long after it was lost.
             _ if !hold.session.is_live() => Ended::Fenced,
-            _ if hold.cancelled => Ended::Cancelled,
+            // Before the claim, or since.
+            _ if hold.cancelled || hold.cancel.is_cancelled() => Ended::Cancelled,
             Plan::Refuse(error) | Plan::Discard(error) => Ended::Answered(Err(error)),
+            // A store that was away may have kept it waiting for its claim.
+            Plan::Run(_) if asked.deadline.passed(self.ports.clock.now()) => Ended::Late,
             Plan::Run(request) => match self.ports.last_chances.turn(hold.attempt) {
                 Some(_turn) => self.handle(&received, &asked, &hold, request).await,
                 None => Ended::NotNow,

@@ -18,9 +18,13 @@ mod scenario;
 mod told;
 mod world;
 
+use std::time::Duration;
+
 use checker::check;
 use joints::Mischief;
+use puruto_fleet::store::twin::{Fault, Op};
 use scenario::{SCENARIOS, Scenario};
+use serde_json::{Value, json};
 use world::World;
 
 /// No walk of one delivery has so many joints; a bound for the enumerations.
@@ -104,6 +108,25 @@ async fn a_second_worker_may_die_at_any_joint_after_the_first_did() {
         }
     }
     panic!("more than {JOINTS_MAX} joints");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_waited_for_its_claim_beyond_its_deadline_does_not_start() {
+    let world = World::new();
+    let mut body = scenario::body("pay", "pay_invoice");
+    body["timeout_sec"] = json!(5);
+    world.publish(&body);
+    let worker = world.worker(Mischief::None).await;
+    world.store.fail_next(Op::Claim, Fault::BeforeEffect);
+    let clock = world.clock.clone();
+    tokio::spawn(async move { clock.advance(Duration::from_secs(6)) });
+    worker.process(world.delivery().await).await;
+
+    assert_eq!(world.executions(), 0);
+    let results = world.broker.results();
+    let stored = results.values().next().expect("a result");
+    let result: Value = serde_json::from_slice(&stored.body).expect("JSON");
+    assert_eq!(result["error"]["code"], "TIMEOUT", "{result}");
 }
 
 #[tokio::test(start_paused = true)]

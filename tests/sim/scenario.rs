@@ -157,7 +157,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-fn body(prompt: &str, action: &str) -> Value {
+pub fn body(prompt: &str, action: &str) -> Value {
     body_of("r", prompt, action)
 }
 
