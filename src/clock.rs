@@ -6,6 +6,7 @@
 
 use std::{
     fmt,
+    str::FromStr,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicI64, AtomicU64, Ordering},
@@ -38,6 +39,13 @@ impl WallTime {
     pub fn saturating_add(self, by: Duration) -> Self {
         let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(millis))
+    }
+
+    /// This moment, `by` earlier; no earlier than the Unix epoch.
+    #[must_use]
+    pub fn saturating_sub(self, by: Duration) -> Self {
+        let millis = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_sub(millis))
     }
 
     /// How long from `earlier` until this moment; zero if it is not later.
@@ -75,6 +83,10 @@ impl fmt::Display for WallTime {
 /// Differences smaller than this are left alone: no clock of a fleet is better than that.
 const FOLLOWS_BEYOND: Duration = Duration::from_millis(100);
 
+/// A test's variable: a worker's clock is wrong by so much, `+10m` or `-10m`, until it follows the
+/// store's.
+pub const WRONG_CLOCK: &str = "PURUTO_TEST_CLOCK";
+
 /// Reads the time of day; a test's clock stands still until it is moved.
 #[derive(Clone, Debug)]
 pub struct Clock(Hands);
@@ -92,6 +104,18 @@ impl Clock {
     #[must_use]
     pub fn system() -> Self {
         Self(Hands::System(Arc::default()))
+    }
+
+    /// The clock of a machine that is wrong by so much, until it follows another.
+    #[must_use]
+    pub fn wrong_by(moved: Moved) -> Self {
+        let clock = Self::system();
+        let wrong = match moved {
+            Moved::Forward(by) => clock.now().saturating_add(by),
+            Moved::Back(by) => clock.now().saturating_sub(by),
+        };
+        clock.follow(wrong, Duration::ZERO);
+        clock
     }
 
     /// A clock that shows `at` until [`Clock::advance`] moves it.
@@ -161,6 +185,24 @@ impl Moved {
     pub const fn by(self) -> Duration {
         match self {
             Self::Forward(by) | Self::Back(by) => by,
+        }
+    }
+}
+
+/// A text that is no [`Moved`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected + or - and a duration such as 10m")]
+pub struct InvalidMove;
+
+impl FromStr for Moved {
+    type Err = InvalidMove;
+
+    fn from_str(text: &str) -> Result<Self, InvalidMove> {
+        let by = |text| humantime::parse_duration(text).map_err(|_| InvalidMove);
+        match (text.strip_prefix('+'), text.strip_prefix('-')) {
+            (Some(fast), _) => by(fast).map(Self::Forward),
+            (None, Some(slow)) => by(slow).map(Self::Back),
+            (None, None) => Err(InvalidMove),
         }
     }
 }
@@ -298,6 +340,20 @@ mod tests {
             copy.follow(back, Duration::ZERO),
             Some(Moved::Back(_))
         ));
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_is_so_until_it_follows_another() {
+        let (right, by) = (Clock::system(), Duration::from_secs(600));
+        let moves = [("+10m", Moved::Forward(by)), ("-10m", Moved::Back(by))];
+        for (text, moved) in moves {
+            assert_eq!(text.parse(), Ok(moved));
+            let wrong = Clock::wrong_by(moved);
+            let apart = |one: WallTime, other: WallTime| one.since(other).max(other.since(one));
+            assert!(apart(wrong.now(), right.now()) > by / 2, "{moved:?}");
+            wrong.follow(right.now(), Duration::ZERO);
+            assert!(apart(wrong.now(), right.now()) < by / 2, "{moved:?}");
+        }
     }
 
     #[test]

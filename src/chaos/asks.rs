@@ -22,6 +22,8 @@ pub(super) const CLERK: &str = "chaos-clerk";
 pub(super) const SCRIBE: &str = "chaos-scribe";
 /// A program answers.
 pub(super) const TOOL: &str = "chaos-tool";
+/// Nobody answers.
+pub(super) const NOBODY: &str = "chaos-nobody";
 /// What may be asked for.
 pub(super) const ACTION: &str = "do";
 
@@ -65,6 +67,7 @@ impl Ask {
     /// How it has to end.
     pub(super) fn expected(&self) -> Expected {
         match (self.twist, self.takes) {
+            _ if self.target.as_str() == NOBODY => Expected::Refused(ErrorCode::TargetNotFound),
             (Twist::Forbidden, _) => Expected::Refused(ErrorCode::Denied),
             (Twist::Broken, _) => Expected::Refused(ErrorCode::IpcError),
             (Twist::Expired, _) | (_, Takes::Ages) => Expected::Refused(ErrorCode::Timeout),
@@ -171,6 +174,7 @@ impl Asks {
             _ => Takes::Moments,
         };
         let target = match self.below(100) {
+            0..2 if twist == Twist::None && takes == Takes::Moments => NOBODY,
             0..55 => CLERK,
             55..85 => SCRIBE,
             _ => TOOL,

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 
 use serde_json::json;
 
-use super::asks::{ACTION, CALLER, CLERK, SCRIBE, TOOL};
+use super::asks::{ACTION, CALLER, CLERK, NOBODY, SCRIBE, TOOL};
 
 /// The variable with the stub's key.
 pub(super) const KEY_VARIABLE: &str = "PURUTO_CHAOS_KEY";
@@ -56,7 +56,7 @@ pub(super) fn assemble(workers: &Path, base_url: &str) -> io::Result<()> {
         "concurrency = 8\n[model]\nprovider = \"openai\"\nbase_url = \"{base_url}\"\n\
          model = \"stub\"\napi_key_env = \"{KEY_VARIABLE}\"\n"
     );
-    let targets = [CLERK, SCRIBE, TOOL];
+    let targets = [CLERK, SCRIBE, TOOL, NOBODY];
     let policy = json!({
         "owner": CALLER, "allowed_targets": targets,
         "allowed_actions": targets.map(|it| (it, [ACTION])).into_iter()

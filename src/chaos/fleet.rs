@@ -97,13 +97,25 @@ impl Fleet {
 
     /// Starts a worker at `place`, where none is.
     pub(super) async fn launch(&mut self, place: Place) -> Result<(), ChaosFault> {
+        self.launch_with(place, &[]).await
+    }
+
+    /// The same, with more variables.
+    pub(super) async fn launch_with(
+        &mut self,
+        place: Place,
+        variables: &[(&str, &str)],
+    ) -> Result<(), ChaosFault> {
         let Some(seat) = self.seats.get_mut(&place) else {
             return Ok(());
         };
         seat.started += 1;
         let name = format!("w{}-{}", place.0, seat.started);
         let log = self.equipment.folder.join(format!("{name}.log"));
-        let launch = self.equipment.launch(&name, seat, log.clone());
+        let mut launch = self.equipment.launch(&name, seat, log.clone());
+        let more = variables.iter();
+        let more = more.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        launch.set.extend(more);
         let started = WorkerProcess::start(&launch).await;
         let worker = WorkerId::new(name);
         self.logs.push((worker.clone(), log));

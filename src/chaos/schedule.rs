@@ -71,6 +71,13 @@ pub enum Fault {
     },
     /// SIGKILL of whichever worker supervises the others at that moment.
     KillSupervisor,
+    /// SIGKILL; a worker whose machine has another time of day is started in its place at once.
+    WrongClock {
+        /// Who.
+        place: Place,
+        /// Whether its clock is fast.
+        fast: bool,
+    },
     /// SIGSTOP, and SIGCONT when it ends.
     PauseWorker {
         /// Who.
@@ -113,6 +120,8 @@ impl Fault {
         match self {
             Self::KillWorker { .. } => "worker killed",
             Self::KillSupervisor => "supervisor killed",
+            Self::WrongClock { fast: true, .. } => "worker with a fast clock",
+            Self::WrongClock { .. } => "worker with a slow clock",
             Self::PauseWorker {
                 past_session: false,
                 ..
@@ -141,6 +150,7 @@ impl Fault {
     fn subject(&self) -> Subject {
         match self {
             Self::KillWorker { place }
+            | Self::WrongClock { place, .. }
             | Self::PauseWorker { place, .. }
             | Self::Partition { place, .. } => Subject::Worker(*place),
             // Any of them may be the supervisor.
@@ -273,8 +283,11 @@ impl Draw {
             place,
             past_session,
         };
+        let fast = self.one_of(&[(1, true), (1, false)], true);
+        let wrong_clock = Fault::WrongClock { place, fast };
         let all = [
-            (24, Fault::KillWorker { place }),
+            (20, Fault::KillWorker { place }),
+            (4, wrong_clock),
             (8, Fault::KillSupervisor),
             (8, pause(false)),
             (10, pause(true)),
@@ -334,7 +347,7 @@ impl Draw {
             Fault::Partition { .. } => self.between(seconds(2), seconds(25)),
             Fault::KillServer { .. } => self.between(Duration::from_millis(500), seconds(8)),
             Fault::PauseServer { .. } => self.between(Duration::from_millis(500), seconds(10)),
-            Fault::EmptyRedis | Fault::Hostile { .. } => Duration::ZERO,
+            Fault::EmptyRedis | Fault::Hostile { .. } | Fault::WrongClock { .. } => Duration::ZERO,
         }
     }
 }
@@ -364,7 +377,7 @@ mod tests {
     fn half_an_hour_holds_every_kind_and_ends_with_all_of_them_over() {
         let planned = of_seed(7);
         let kinds: BTreeSet<_> = planned.iter().map(|it| it.fault.kind()).collect();
-        assert_eq!(kinds.len(), 14, "{kinds:?}");
+        assert_eq!(kinds.len(), 16, "{kinds:?}");
         assert!(planned.len() > 150, "{}", planned.len());
         assert!(planned.iter().all(|it| it.until().as_secs() <= 1_800));
     }

@@ -18,12 +18,18 @@ use super::{
     schedule::{Fault, Place, Planned, Side},
 };
 use crate::{
+    clock::WRONG_CLOCK,
     contract::{Lane, Subjects},
     dev::{port::Port, server::Server},
 };
 
 /// How long Redis may take to forget everything.
 const EMPTY_WITHIN: Duration = Duration::from_secs(10);
+
+/// A clock so wrong that every time-out of a run would be over, or far away.
+const FAST: &str = "+10m";
+/// The other way.
+const SLOW: &str = "-10m";
 
 /// What a fault that has begun needs to be ended.
 struct Begun {
@@ -87,6 +93,7 @@ impl Strikes<'_> {
     async fn begin(&mut self, number: usize, fault: Fault) -> Result<Option<Place>, ChaosFault> {
         let place = match fault {
             Fault::KillWorker { place }
+            | Fault::WrongClock { place, .. }
             | Fault::PauseWorker { place, .. }
             | Fault::Partition { place, .. } => Some(place),
             // Whoever it is; the first one while nobody is.
@@ -111,6 +118,11 @@ impl Strikes<'_> {
             (Fault::KillWorker { .. } | Fault::KillSupervisor, Some(place)) => {
                 Ok(self.fleet.kill(place).await?)
             }
+            (Fault::WrongClock { fast, .. }, Some(place)) => {
+                self.fleet.kill(place).await?;
+                let wrong = if fast { FAST } else { SLOW };
+                self.fleet.launch_with(place, &[(WRONG_CLOCK, wrong)]).await
+            }
             (Fault::PauseWorker { .. }, Some(place)) => Ok(self.fleet.pause(place)?),
             (Fault::Partition { from, trouble, .. }, Some(place)) => {
                 self.fleet.trouble(place, from, Some(trouble));
@@ -128,10 +140,11 @@ impl Strikes<'_> {
                 self.send(message).await;
                 Ok(())
             }
-            // Those four have a place.
+            // Those have a place.
             (
                 Fault::KillWorker { .. }
                 | Fault::KillSupervisor
+                | Fault::WrongClock { .. }
                 | Fault::PauseWorker { .. }
                 | Fault::Partition { .. },
                 None,
@@ -156,6 +169,7 @@ impl Strikes<'_> {
                 | Fault::Hostile { .. }
                 | Fault::KillWorker { .. }
                 | Fault::KillSupervisor
+                | Fault::WrongClock { .. }
                 | Fault::PauseWorker { .. }
                 | Fault::Partition { .. },
                 _,

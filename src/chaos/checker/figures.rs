@@ -66,7 +66,10 @@ impl Figures {
     }
 
     fn recover(&mut self, kill: &Interval<'_>, stories: &Stories<'_>, faults: &Faults<'_>) {
-        let is_kill = matches!(kill.fault, Fault::KillWorker { .. } | Fault::KillSupervisor);
+        let is_kill = matches!(
+            kill.fault,
+            Fault::KillWorker { .. } | Fault::KillSupervisor | Fault::WrongClock { .. }
+        );
         let Some(victim) = kill.worker.filter(|_| is_kill) else {
             return;
         };

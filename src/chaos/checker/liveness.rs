@@ -8,10 +8,7 @@ use super::{
     stories::{Accepted, Standing, Stories, Story},
 };
 use crate::{
-    chaos::{
-        history::{At, Entry, Event},
-        schedule::Hostile,
-    },
+    chaos::history::{At, Entry, Event},
     contract::{ErrorCode, IpcKind},
 };
 
@@ -65,11 +62,6 @@ pub(super) fn of_run(stories: &Stories<'_>, history: &[Entry]) -> Vec<Violation>
         _ => None,
     });
     let recorded = history.iter().filter_map(|entry| match &entry.event {
-        // What can be delivered is answered like any request that breaks its contract.
-        Event::HostileStored {
-            message: Hostile::Garbage,
-            ..
-        } => None,
         Event::HostileStored { sequence, .. } => Some(*sequence),
         _ => None,
     });

@@ -63,7 +63,7 @@ pub(super) async fn work(
     let shared = Shared {
         config,
         environment,
-        clock: Clock::system(),
+        clock: parts::clock(environment),
         metrics: Metrics::new(&names),
         worker: parts::worker_name(config, &chance),
         chance,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{compose::Shared, fault::WorkerFault};
 use crate::{
     broker::StreamName,
-    clock::Chance,
-    config::Config,
+    clock::{Chance, Clock, WRONG_CLOCK},
+    config::{Config, Environment},
     contract::PurutoName,
     handler::{Chat, Command, Handler},
     pipeline::{Served, Service, Slots},
@@ -45,6 +45,13 @@ pub(super) fn worker_name(config: &Config, chance: &Chance) -> String {
             format!("{host}-{id}-{:04x}", chance.bits128() & 0xffff)
         }
     }
+}
+
+/// The machine's clock; wrong by as much as [`WRONG_CLOCK`] says, for tests.
+pub(super) fn clock(environment: &Environment) -> Clock {
+    let wrong = environment.get(WRONG_CLOCK);
+    let wrong = wrong.and_then(|it| it.parse().ok());
+    wrong.map_or_else(Clock::system, Clock::wrong_by)
 }
 
 /// The machine's own name.
