@@ -4,14 +4,12 @@
 //! Seen elsewhere: bull #308 and #311, where both completed it; a late NAK of the old owner, which
 //! had a third worker run it.
 
-use std::env;
-
 use rustix::process::Signal;
 
 use crate::{
     crash::{holder_first, told},
     fleet::Fleet,
-    patience::until,
+    patience::{as_often_as, until},
     support::say,
     wire::{RESULTS, request},
 };
@@ -27,18 +25,14 @@ const IN_FLIGHT: &str = "puruto_in_flight{target=\"clerk\"}";
 /// What is said to the broker of a first delivery; the one who took over has the second.
 const FIRST_DELIVERIES: &str = "$JS.ACK.PURUTO_INVOKE.clerk.1.>";
 
-fn stalls() -> u64 {
-    let told = env::var_os("PURUTO_STALLS").and_then(|it| it.into_string().ok());
-    told.map_or(2, |it| it.parse().expect("PURUTO_STALLS is a number"))
-}
-
 #[tokio::test]
 async fn a_worker_that_stalled_past_its_session_commits_nothing_and_tells_the_broker_nothing() {
     let fleet = Fleet::of(&[CLERK]).await.with_quick_take_over();
     let mut workers = (fleet.worker("w1").await, fleet.worker("w2").await);
     let wire = fleet.wire().await;
     let mut heard = wire.listen("puruto.result.>").await;
-    for stall in 1..=stalls() {
+    let stalls = as_often_as("PURUTO_STALLS", 2);
+    for stall in 1..=stalls {
         let asked = request(&format!("r-{stall}"), "clerk", "Hello");
         wire.ask(&asked).await;
         let (holder, other) = holder_first(workers.0, workers.1).await;
@@ -65,5 +59,5 @@ async fn a_worker_that_stalled_past_its_session_commits_nothing_and_tells_the_br
         assert_eq!(wire.messages(RESULTS).await, stall);
         workers = (holder, other);
     }
-    say(&format!("{} stalls, each with one result", stalls()));
+    say(&format!("{stalls} stalls, each with one result"));
 }

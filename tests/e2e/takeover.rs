@@ -4,14 +4,14 @@
 //! `PURUTO_KILLS` and `PURUTO_RESTARTS` say how often, for a longer run than that of every day; the
 //! times of all kills are told at its end.
 
-use std::{env, time::Duration};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep};
 
 use crate::{
     fleet::Fleet,
-    patience::until,
+    patience::{as_often_as, until},
     support::say,
     wire::{RESULTS, Wire, header, json_of, request},
     worker::Worker,
@@ -32,11 +32,6 @@ const UNTIL_STEADY: Duration = Duration::from_secs(9);
 
 /// Session and ack wait end after fifteen seconds; a machine that runs all the tests is slow.
 const SOON: Duration = Duration::from_secs(5);
-
-fn as_often_as(variable: &str, else_this: u64) -> u64 {
-    let told = env::var_os(variable).and_then(|it| it.into_string().ok());
-    told.map_or(else_this, |it| it.parse().expect("a number"))
-}
 
 /// Three workers, the supervisor first, who could notice a death.
 async fn steady_three(fleet: &Fleet) -> Vec<Worker> {

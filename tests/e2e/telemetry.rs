@@ -1,13 +1,16 @@
 //! What a worker shows of itself: counters, health and logs, and what none of them may hold.
 
+use std::time::Duration;
+
 use puruto_fleet::telemetry::names::METRICS;
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 
 use crate::{
     fleet::Fleet,
-    patience::until,
-    wire::{json_of, request},
+    patience::{WITHIN, as_often_as, until, until_within},
+    support::say,
+    wire::{RESULTS, json_of, request},
     worker::Worker,
 };
 
@@ -25,26 +28,43 @@ async fn series(worker: &Worker) -> Vec<String> {
         .collect()
 }
 
+/// `PURUTO_IDS` and `PURUTO_STRANGERS` say how many, for a longer run than that of every day.
 #[tokio::test]
-async fn two_hundred_requests_later_the_series_are_the_same_and_name_none_of_them() {
+async fn however_many_ids_and_unknown_targets_there_were_the_series_are_the_same() {
+    let (ids, strangers) = (
+        as_often_as("PURUTO_IDS", 200),
+        as_often_as("PURUTO_STRANGERS", 50),
+    );
     let fleet = Fleet::of(&[ECHO]).await;
     let worker = fleet.worker("w1").await;
     let wire = fleet.wire().await;
-    let first = request("unique-first", "echo", "Hello");
-    wire.ask(&first).await;
-    wire.result(&first).await;
+    for target in ["echo", "unique-stranger"] {
+        let first = request("unique-first", target, "Hello");
+        wire.ask(&first).await;
+        wire.result(&first).await;
+    }
     wire.until_all_is_done().await;
     let before = series(&worker).await;
 
-    for number in 0..200 {
+    for number in 0..ids {
         wire.ask(&request(&format!("unique-{number}"), "echo", "Hello"))
             .await;
     }
-    until("all of them ran", async || {
-        (worker.executions("echo").await == 201).then_some(())
+    for number in 0..strangers {
+        let target = format!("unique-stranger-{number}");
+        wire.ask(&request("unique-1", &target, "Hello")).await;
+    }
+    let results = ids + strangers + 2;
+    let patience = WITHIN.max(Duration::from_millis(20) * u32::try_from(results).expect("few"));
+    until_within(patience, "each has its result", async || {
+        (wire.messages(RESULTS).await == results).then_some(())
     })
     .await;
     wire.until_all_is_done().await;
+    say(&format!(
+        "{ids} ids, {strangers} unknown targets: {} series",
+        before.len()
+    ));
 
     let after = series(&worker).await;
     assert_eq!(after, before);
