@@ -109,12 +109,15 @@ impl Sentinels {
     }
 
     async fn ask(&self, node: &Node) -> Result<Named, StoreFault> {
-        let answered = timeout(ANSWER_WITHIN, node.ask(&self.question)).await;
-        let Ok(answered) = answered else {
-            return Err(fault::unreachable(&node.address, "the sentinel is silent"));
+        let fault = match timeout(ANSWER_WITHIN, node.ask(&self.question)).await {
+            Ok(Ok(answer)) => {
+                return named(&answer).ok_or_else(|| nonsense(OPERATION, &answer));
+            }
+            Ok(Err(error)) => self.refused(node, &error),
+            Err(_) => fault::unreachable(&node.address, "the sentinel is silent"),
         };
-        let answer = answered.map_err(|error| self.refused(node, &error))?;
-        named(&answer).ok_or_else(|| nonsense(OPERATION, &answer))
+        *node.connection.lock().await = None;
+        Err(fault)
     }
 
     fn refused(&self, node: &Node, error: &redis::RedisError) -> StoreFault {
@@ -133,18 +136,21 @@ impl Sentinels {
 
 impl Node {
     async fn ask(&self, question: &Cmd) -> RedisResult<Value> {
-        let mut kept = self.connection.lock().await;
-        let mut connection = match kept.take() {
-            Some(connection) => connection,
-            None => self.connect().await?,
-        };
-        let answer = match connection.send_packed_command(question).await? {
+        let mut connection = self.connected().await?;
+        match connection.send_packed_command(question).await? {
             Value::ServerError(error) => Err(error.into()),
             answer => Ok(answer),
-        };
-        // One that failed or was given up on the way is not kept.
-        *kept = Some(connection);
-        answer
+        }
+    }
+
+    /// The connection that there is, or a new one.
+    async fn connected(&self) -> RedisResult<MultiplexedConnection> {
+        let mut kept = self.connection.lock().await;
+        if let Some(connection) = &*kept {
+            return Ok(connection.clone());
+        }
+        let connection = self.connect().await?;
+        Ok(kept.insert(connection).clone())
     }
 
     async fn connect(&self) -> RedisResult<MultiplexedConnection> {
