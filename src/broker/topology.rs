@@ -94,11 +94,7 @@ pub(super) enum Place {
 pub(super) fn streams(subjects: &Subjects, options: &TopologyOptions) -> Vec<Wanted> {
     let bucket = StreamName::fleet(subjects);
     vec![
-        stream(
-            StreamName::invoke(subjects).as_str(),
-            options,
-            invoke(subjects, options),
-        ),
+        requests(subjects, options),
         stream(
             StreamName::results(subjects).as_str(),
             options,
@@ -111,6 +107,12 @@ pub(super) fn streams(subjects: &Subjects, options: &TopologyOptions) -> Vec<Wan
         ),
         stream(&kv_stream(&bucket), options, fleet(&bucket)),
     ]
+}
+
+/// The stream of requests, which has the consumers.
+pub(super) fn requests(subjects: &Subjects, options: &TopologyOptions) -> Wanted {
+    let name = StreamName::invoke(subjects);
+    stream(name.as_str(), options, invoke(subjects, options))
 }
 
 /// The stream behind a key-value bucket.

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_31_a_server_that_evicts_is_an_error_that_names_the_setting_and_the_change() {
+    fn a_server_that_evicts_is_an_error_that_names_the_setting_and_the_change() {
         for policy in [
             "allkeys-lru",
             "volatile-lru",

@@ -6,7 +6,7 @@ use crate::{
     fleet::Fleet,
     patience::until,
     records::Records,
-    wire::{RESULTS, Wire, json_of, request},
+    wire::{INVOKE, RESULTS, Wire, json_of, request},
 };
 
 const CLERK: (&str, &str) = (
@@ -14,6 +14,8 @@ const CLERK: (&str, &str) = (
     "concurrency = 4\n[model]\nprovider = \"simulated\"\nlatency = \"300ms\"",
 );
 const REQUESTS: u64 = 20;
+const RENEWED: &str = "puruto_session_renewals_total{outcome=\"renewed\"}";
+const UNREADY: &str = "puruto_store_faults_total{kind=\"unready\"}";
 
 async fn ask_for_twenty(wire: &Wire) -> Vec<Value> {
     let requests: Vec<_> = (0..REQUESTS)
@@ -132,4 +134,61 @@ async fn a_worker_started_before_its_servers_serves_once_they_are_up() {
 
     let answered = fleet.puruto(&["invoke", "clerk", "do", "Hello"]).await;
     assert_eq!(answered.code, 0, "{answered:?}");
+}
+
+#[tokio::test]
+async fn a_result_that_a_full_redis_cannot_take_is_committed_once_there_is_room() {
+    let fleet = Fleet::of(&[CLERK]).await.with_quick_take_over();
+    let worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    let mut records = Records::connect(&fleet.servers.redis.url()).await;
+    let asked = request("r-1", "clerk", "Hello");
+    wire.ask(&asked).await;
+    worker.until_running("clerk", 1).await;
+    records.set("maxmemory", "1").await;
+    let renewals = worker.count(RENEWED).await;
+    until("the commit is refused, and tried again", async || {
+        let refused = worker.counted(UNREADY).await?;
+        let renewed = worker.count(RENEWED).await - renewals;
+        // For longer than the session would live.
+        (refused >= 3 && renewed >= 6).then_some(())
+    })
+    .await;
+    assert_eq!(wire.messages(RESULTS).await, 0);
+    assert_eq!(wire.messages(INVOKE).await, 1);
+    assert_eq!(worker.count("puruto_fenced_total").await, 0);
+
+    records.set("maxmemory", "0").await;
+    assert_each_is_answered(&wire, &[asked]).await;
+    assert_eq!(worker.executions("clerk").await, 1);
+    assert_eq!(records.attempts("clerk", "r-1").await, 1);
+}
+
+#[tokio::test]
+async fn a_redis_that_is_away_for_longer_than_a_session_ends_no_worker_and_loses_no_request() {
+    let mut fleet = Fleet::of(&[CLERK]).await.with_quick_take_over();
+    let worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    let requests = ask_for_twenty(&wire).await;
+    until_some_are_done(&wire).await;
+
+    fleet.servers.redis.kill().await.expect("killed");
+    until("the worker fences itself", async || {
+        (worker.count("puruto_fenced_total").await >= 1).then_some(())
+    })
+    .await;
+    until("it says why it does not serve", async || {
+        let (status, _) = worker.get("/readyz").await.ok()?;
+        (status == 503).then_some(())
+    })
+    .await;
+    let faults = worker.counted("puruto_store_faults_total{kind=\"unreachable\"}");
+    assert!(
+        faults.await.is_some_and(|faults| faults < 2_000),
+        "a hot loop"
+    );
+
+    fleet.servers.redis.restart().await.expect("up again");
+    assert_each_is_answered(&wire, &requests).await;
+    worker.until_ready().await;
 }

@@ -5,7 +5,7 @@ use crate::{fleet::Fleet, records::Records};
 const CLERK: (&str, &str) = ("clerk", "[model]\nprovider = \"simulated\"");
 
 #[tokio::test]
-async fn fault_31_a_worker_refuses_a_redis_that_evicts_and_names_the_setting_and_the_change() {
+async fn a_worker_refuses_a_redis_that_evicts_and_names_the_setting_and_the_change() {
     let fleet = Fleet::of(&[CLERK]).await;
     let mut records = Records::connect(&fleet.servers.redis.url()).await;
     records.set("maxmemory-policy", "allkeys-lru").await;

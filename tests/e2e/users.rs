@@ -76,7 +76,7 @@ impl Tried {
 }
 
 #[tokio::test]
-async fn fault_72_a_caller_gets_its_own_results_and_cannot_read_those_of_others() {
+async fn a_caller_gets_its_own_results_and_cannot_read_those_of_others() {
     let fleet = fleet(&users::shipped()).await;
     let _worker = fleet.worker("w1").await;
     let fleet = as_user(fleet, "alice");
@@ -141,7 +141,7 @@ async fn fault_72_a_caller_gets_its_own_results_and_cannot_read_those_of_others(
 }
 
 #[tokio::test]
-async fn fault_71_a_worker_that_may_not_acknowledge_ends_at_once_and_names_the_subject() {
+async fn a_worker_that_may_not_acknowledge_ends_at_once_and_names_the_subject() {
     let fleet = fleet(&users::shipped_without("$JS.ACK.PURUTO_INVOKE.>")).await;
     let mut worker = fleet.launch("w1").await;
     let status = worker.ended().await;

@@ -120,6 +120,13 @@ impl Worker {
         value.trim().parse().expect("a number")
     }
 
+    /// The value of one series, which is there once something was counted.
+    pub(crate) async fn counted(&self, series: &str) -> Option<u64> {
+        let metrics = self.metrics().await;
+        let value = metrics.lines().find_map(|line| line.strip_prefix(series))?;
+        Some(value.trim().parse().expect("a number"))
+    }
+
     /// How often it started a handler of `target`.
     pub(crate) async fn executions(&self, target: &str) -> u64 {
         let series = format!("puruto_executions_total{{target=\"{target}\"}}");

@@ -187,7 +187,9 @@ impl Broker for NatsBroker {
     async fn lane(&self, target: &PurutoName, lane: Lane) -> Result<NatsLane, BrokerFault> {
         let consumer = topology::consumer(&self.subjects, &self.topology, target, lane);
         reconcile::reconcile(&self.links.control, &consumer).await?;
-        Ok(NatsLane::new(target, lane, consumer, self.links.clone()))
+        let stream = topology::requests(&self.subjects, &self.topology);
+        let links = self.links.clone();
+        Ok(NatsLane::new(target, lane, [stream, consumer], links))
     }
 
     async fn publish_result(&self, message: &ResultMessage) -> Result<Publishing, BrokerFault> {

@@ -70,9 +70,15 @@ impl Subscription {
     async fn renew(&mut self) {
         loop {
             let wire = Arc::clone(&self.lives.borrow_and_update());
-            if let Ok(messages) = subscribe(&wire, &self.subject, self.group).await {
-                self.messages = messages;
-                return;
+            let subscribing = subscribe(&wire, &self.subject, self.group);
+            match timeout(CALL_BOUND, subscribing).await {
+                Ok(Ok(messages)) => {
+                    self.messages = messages;
+                    return;
+                }
+                // There was no room: it has waited already.
+                Err(_) => continue,
+                Ok(Err(_)) => {}
             }
             if self.lives.changed().await.is_err() {
                 // The link is gone: nothing will come any more.

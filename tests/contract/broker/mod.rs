@@ -19,6 +19,7 @@ macro_rules! promises {
 }
 
 mod client;
+mod failing;
 mod harness;
 mod hostile;
 mod permissions;

@@ -42,7 +42,7 @@ async fn tried(server: &Server) -> Result<(), BrokerFault> {
 }
 
 #[tokio::test]
-async fn fault_71_each_missing_permission_is_named_at_the_start_and_not_waited_for() {
+async fn each_missing_permission_is_named_at_the_start_and_not_waited_for() {
     for (missing, named) in [
         (
             "$JS.ACK.PURUTO_INVOKE.>",

@@ -31,7 +31,7 @@ use self::{
     trouble::Trouble,
 };
 use super::{
-    super::{Delivery, Pull, ack_subject::AckSubject, topology::Wanted},
+    super::{BrokerFault, Delivery, Pull, ack_subject::AckSubject, topology::Wanted},
     incident::Incident,
     link::Link,
     lives::Wire,
@@ -46,7 +46,8 @@ use crate::{
 /// One lane, pulled from a real broker.
 pub struct NatsLane {
     lane: Lane,
-    /// The consumer, created again when it is gone.
+    /// The stream and the consumer, made anew when they are gone.
+    stream: Wanted,
     consumer: Wanted,
     /// Where pulls are published.
     pull_subject: Box<str>,
@@ -87,7 +88,12 @@ impl fmt::Debug for NatsLane {
 }
 
 impl NatsLane {
-    pub(super) fn new(target: &PurutoName, lane: Lane, consumer: Wanted, links: LaneLinks) -> Self {
+    pub(super) fn new(
+        target: &PurutoName,
+        lane: Lane,
+        [stream, consumer]: [Wanted; 2],
+        links: LaneLinks,
+    ) -> Self {
         let lives = links.pull.lives();
         let (sender, found) = mpsc::unbounded_channel();
         let search = Search {
@@ -99,6 +105,7 @@ impl NatsLane {
         Self {
             lane,
             pull_subject: consumer.place.pull_subject().into(),
+            stream,
             consumer,
             trouble: Trouble::none(links.pull.options().chance.clone()),
             links,
@@ -164,19 +171,23 @@ impl NatsLane {
     async fn open(&mut self) {
         self.trouble.wait().await;
         if self.trouble.consumer_gone {
-            match reconcile(&self.links.control, &self.consumer).await {
-                Ok(()) => self.trouble.consumer_gone = false,
-                Err(fault) => {
-                    tracing::warn!(place = %self.consumer.place, %fault, "no consumer to pull from");
-                    return self.trouble.grow();
-                }
+            if let Err(fault) = self.restore().await {
+                tracing::warn!(place = %self.consumer.place, %fault, "no consumer to pull from");
+                return self.trouble.grow();
             }
+            self.trouble.consumer_gone = false;
         }
         let wire = Arc::clone(&self.lives.borrow_and_update());
         match Inbox::open(&self.links.pull, wire).await {
             Ok(inbox) => self.inbox = Some(inbox),
             Err(Unsendable) => self.trouble.grow(),
         }
+    }
+
+    /// Makes the consumer anew, and its stream should that be gone as well.
+    async fn restore(&self) -> Result<(), BrokerFault> {
+        reconcile(&self.links.control, &self.stream).await?;
+        reconcile(&self.links.control, &self.consumer).await
     }
 
     /// Sends one pull for all that is demanded and not asked for.

@@ -13,10 +13,15 @@ use puruto_fleet::{
 use tokio::time::{Instant, sleep};
 
 use crate::store::world::{RedisWorld, Worker, World as _, options, request};
+use crate::support::doorman::Doorman;
 
 const BOUND: Duration = Duration::from_millis(300);
 /// A machine that is busy with other tests may take this long beyond a bound.
 const SLACK: Duration = Duration::from_secs(2);
+/// For so long the attempts to connect to a server that is away are counted.
+const COUNTED_FOR: Duration = Duration::from_secs(4);
+/// What four seconds have room for, by a wait that doubles from 50 ms.
+const ATTEMPTS_MAX: usize = 16;
 /// How long a server may take to serve again.
 const RECOVERED_WITHIN: Duration = Duration::from_secs(20);
 
@@ -205,6 +210,40 @@ async fn a_full_server_is_unready_until_it_has_room() {
         .command::<()>(&["CONFIG", "SET", "maxmemory", "0"])
         .await;
     let answer = try_claim(&worker, nonce).await.expect("room");
+    assert!(first_attempt(&answer), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_still_loads_is_unready_and_one_that_is_away_is_tried_ever_more_rarely() {
+    let (mut world, worker) = impatient().await;
+    let nonce = Nonce::fresh(&Chance::system());
+    world.server.stop().await.expect("stopped");
+    let address = world.server.port().address();
+    let doorman = Doorman::at(address).await;
+    let began = Instant::now();
+    // However much is asked meanwhile.
+    while began.elapsed() < COUNTED_FOR {
+        try_claim(&worker, nonce).await.expect_err("away");
+        sleep(Duration::from_millis(5)).await;
+    }
+    let attempts = doorman.came();
+    assert!(
+        (1..=ATTEMPTS_MAX).contains(&attempts),
+        "{attempts} attempts"
+    );
+    doorman.leave().await;
+
+    let loading = "-LOADING Redis is loading the dataset in memory\r\n";
+    let doorman = Doorman::who_answers(address, loading).await;
+    let connected = RedisStore::connect(options(&world.server), Chance::system()).await;
+    let fault = connected.expect_err("loading");
+    assert!(
+        matches!(&fault, StoreFault::Unready { reason } if reason.contains("LOADING")),
+        "{fault}"
+    );
+    doorman.leave().await;
+    world.server.restart().await.expect("restarted");
+    let answer = once_recovered(|| try_claim(&worker, nonce)).await;
     assert!(first_attempt(&answer), "{answer:?}");
 }
 
