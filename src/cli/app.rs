@@ -8,6 +8,7 @@ use super::{
     bench::{self, BenchArgs},
     cancel, chaos, check, completions, configuration, demo,
     dev::{self, DevArgs},
+    dlq,
     doctor::{self, DoctorArgs},
     exit::{Exit, TABLE},
     failure::Failure,
@@ -43,6 +44,8 @@ enum Verb {
     Result(result::ResultArgs),
     /// Cancel a request
     Cancel(cancel::CancelArgs),
+    /// Look at the requests that died, and run them again
+    Dlq(dlq::DlqArgs),
     /// List the workers that are there
     Workers(ListArgs),
     /// List what waits for each target, what is at work and how fast it goes
@@ -112,6 +115,7 @@ impl App {
             Verb::Status(args) => block_on(status::run(&args, &global, world)),
             Verb::Result(args) => block_on(result::run(&args, &global, world)),
             Verb::Cancel(args) => block_on(cancel::run(&args, &global, world)),
+            Verb::Dlq(args) => block_on(dlq::run(&args, &global, world)),
             Verb::Workers(args) => block_on(listing::workers(&args, &global, world)),
             Verb::Targets(args) => block_on(listing::targets(&args, &global, world)),
             Verb::Demo(args) => block_on(async {

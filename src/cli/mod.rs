@@ -14,6 +14,7 @@ mod configuration;
 mod connect;
 mod demo;
 mod dev;
+mod dlq;
 mod doctor;
 mod exit;
 mod failure;
@@ -28,6 +29,7 @@ mod schema;
 mod session;
 mod show;
 mod status;
+mod table;
 mod watch;
 /// `puruto worker`: one worker process.
 pub mod worker;

@@ -25,6 +25,7 @@ mod bad_input;
 mod by_hand;
 mod command;
 mod crash;
+mod dlq;
 mod doctor;
 mod elsewhere;
 mod failover;

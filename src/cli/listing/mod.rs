@@ -6,7 +6,6 @@ mod workers;
 use std::time::Duration;
 
 use clap::Args;
-use comfy_table::{Table, presets::UTF8_HORIZONTAL_ONLY};
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -16,7 +15,7 @@ use super::{
     failure::Failure,
     output::Reader,
     session::{World, explain},
-    show::plain,
+    table::table,
 };
 use crate::{
     broker::micro::{Stats, WORKER_SERVICE},
@@ -86,23 +85,14 @@ fn draw(args: &ListArgs, world: &World, listing: &impl Listing) -> std::io::Resu
             let redraw = if args.watch { REDRAW } else { "" };
             world
                 .output
-                .answer(format_args!("{redraw}{}", table(listing)))
+                .answer(format_args!("{redraw}{}", table_of(listing)))
         }
     }
 }
 
-fn table(listing: &impl Listing) -> String {
+fn table_of(listing: &impl Listing) -> String {
     let (head, rows) = listing.rows();
-    if rows.is_empty() {
-        return "none".to_owned();
-    }
-    let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY);
-    table.set_header(head);
-    for row in rows {
-        table.add_row(row.iter().map(|cell| plain(cell)));
-    }
-    table.to_string()
+    table(head, rows)
 }
 
 /// What the workers of this fleet say of themselves: for each, its targets as it serves them.

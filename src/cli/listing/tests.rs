@@ -55,7 +55,7 @@ fn a_worker_is_one_row_with_the_slots_of_all_its_targets() {
 
 #[test]
 fn a_person_reads_a_table_that_cannot_command_the_terminal() {
-    let shown = table(&Workers::of(vec![both("w1")]));
+    let shown = table_of(&Workers::of(vec![both("w1")]));
     for part in [
         "worker",
         "w1",
@@ -67,7 +67,7 @@ fn a_person_reads_a_table_that_cannot_command_the_terminal() {
         assert!(shown.contains(part), "{part} in\n{shown}");
     }
     assert!(!shown.contains('\u{1b}'), "{shown}");
-    assert_eq!(table(&Workers::of(Vec::new())), "none");
+    assert_eq!(table_of(&Workers::of(Vec::new())), "none");
 }
 
 #[test]
