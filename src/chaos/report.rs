@@ -29,7 +29,7 @@ pub fn report(settings: &Settings, outcome: &Outcome) -> String {
         executions(figures),
         format!("recovery after a kill: {}", quantiles(&figures.recoveries)),
         format!(
-            "  with no other fault near: {}",
+            "  with no other fault at work: {}",
             quantiles(&figures.undisturbed)
         ),
         format!("faults: {}", listed(&figures.faults)),

@@ -11,10 +11,6 @@ use crate::chaos::{
     schedule::Fault,
 };
 
-/// Other faults so long before a kill still disturb what comes after it: a supervisor that was
-/// just elected, a connection that was just made.
-const UNDISTURBED_FOR: Duration = Duration::from_secs(10);
-
 /// What the faults cost.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
@@ -27,7 +23,7 @@ pub struct Figures {
     /// From the kill of a worker until each request that it held was claimed elsewhere or had its
     /// result, shortest first.
     pub recoveries: Vec<Duration>,
-    /// The same, after kills that no other fault was near.
+    /// The same, where no other fault was at work between the two.
     pub undisturbed: Vec<Duration>,
     /// How often each kind of fault struck.
     pub faults: BTreeMap<&'static str, usize>,
@@ -79,11 +75,11 @@ impl Figures {
             };
             let took = recovered.since(kill.from);
             self.recoveries.push(took);
-            let near = |it: &&Interval<'_>| {
-                it.from <= recovered
-                    && kill.from <= it.until.unwrap_or(recovered).plus(UNDISTURBED_FOR)
+            let at_work = |it: &&Interval<'_>| {
+                it.from <= recovered && kill.from <= it.until.unwrap_or(recovered)
             };
-            if faults.all.iter().filter(near).count() == 1 {
+            // The kill itself is one.
+            if faults.all.iter().filter(at_work).count() == 1 {
                 self.undisturbed.push(took);
             }
         }
