@@ -2,9 +2,12 @@
 //!
 //! Never: what a message means.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-use async_nats::{Message, Subscriber};
+use async_nats::{Message, Statistics, Subscriber};
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::{Instant, timeout};
 
@@ -30,6 +33,9 @@ pub(super) struct Inbox {
     subject: Box<str>,
     messages: Subscriber,
     wire: Arc<Wire>,
+    statistics: Arc<Statistics>,
+    /// How often the client had connected when this was opened.
+    connects: u64,
     pulls: u64,
     /// When the broker last gave a sign of life to a standing pull.
     heard: Instant,
@@ -43,12 +49,16 @@ impl Inbox {
     /// Opens one on a connection as it is now.
     pub(super) async fn open(link: &Link, wire: Arc<Wire>) -> Result<Self, Unsendable> {
         let subject = link.new_inbox();
+        let statistics = wire.client.statistics();
+        let connects = statistics.connects.load(Ordering::Relaxed);
         let subscribing = wire.client.subscribe(format!("{subject}.*"));
         match timeout(SEND_BOUND, subscribing).await {
             Ok(Ok(messages)) => Ok(Self {
                 subject: subject.into(),
                 messages,
                 wire,
+                statistics,
+                connects,
                 pulls: 0,
                 heard: Instant::now(),
             }),
@@ -74,6 +84,12 @@ impl Inbox {
             }
             Ok(Err(_)) | Err(_) => Err(Unsendable),
         }
+    }
+
+    /// Whether the client has connected anew: a subscription outlives that, a pull does not. Known
+    /// before anything can come by the new connection.
+    pub(super) fn has_broken(&self) -> bool {
+        self.statistics.connects.load(Ordering::Relaxed) != self.connects
     }
 
     /// What has come already.

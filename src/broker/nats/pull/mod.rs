@@ -11,6 +11,7 @@ mod account;
 mod inbox;
 mod retire;
 mod search;
+mod seen;
 mod status;
 mod trouble;
 
@@ -26,7 +27,8 @@ use self::{
     account::Account,
     inbox::{Inbox, Unsendable},
     retire::{Late, Leaving},
-    search::{Search, Seen},
+    search::Search,
+    seen::{Came, Seen},
     status::Heard,
     trouble::Trouble,
 };
@@ -56,8 +58,7 @@ pub struct NatsLane {
     account: Account,
     inbox: Option<Inbox>,
     late: Option<Late>,
-    /// Highest sequence that came.
-    seen: u64,
+    seen: Seen,
     /// Searches when the connection broke.
     search: Search,
     found: mpsc::UnboundedReceiver<Delivery>,
@@ -113,7 +114,7 @@ impl NatsLane {
             account: Account::default(),
             inbox: None,
             late: None,
-            seen: 0,
+            seen: Seen::default(),
             search,
             found,
             backlog: 0,
@@ -140,6 +141,11 @@ impl NatsLane {
         }
         if self.inbox.is_none() {
             self.open().await;
+            return None;
+        }
+        if self.inbox.as_ref().is_some_and(Inbox::has_broken) {
+            self.trouble.broke();
+            self.give_up_inbox(Leaving::Broken);
             return None;
         }
         if self.account.is_low() {
@@ -222,11 +228,17 @@ impl NatsLane {
 
     /// What a message says; the delivery if it is one.
     fn take(&mut self, message: Message) -> Option<Delivery> {
+        let mut came = Came::Before;
         if let Some(inbox) = &mut self.inbox {
             inbox.hear();
+            if inbox.has_broken() {
+                came = Came::Later;
+            }
         }
         let ack = ack_of(&message);
-        self.seen = self.seen.max(ack.map_or(0, |ack| ack.sequence));
+        if let Some(ack) = ack {
+            self.seen.saw(ack.sequence, came);
+        }
         match status::read(&message) {
             Heard::Delivery => {
                 let delivery = self.delivery(message)?;
@@ -276,10 +288,7 @@ impl NatsLane {
     }
 
     fn give_up_inbox(&mut self, leaving: Leaving) {
-        let seen = Seen {
-            sequence: self.seen,
-            owed: self.account.asked(),
-        };
+        let seen = self.seen.take(self.account.asked());
         self.account.forget_pulls();
         if let Some(inbox) = self.inbox.take() {
             // There is no earlier one: an inbox is opened only when that was empty.

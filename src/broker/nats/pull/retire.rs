@@ -15,7 +15,8 @@ use super::{
     super::{acks, link::Link},
     ack_of,
     inbox::Inbox,
-    search::{Search, Seen},
+    search::Search,
+    seen::{Came, Seen},
 };
 use crate::store::AckToken;
 
@@ -57,9 +58,8 @@ async fn leave(
     lane: mpsc::UnboundedSender<Message>,
 ) {
     let (messages, life) = inbox.close();
-    let last = empty(messages, &lane, &search.links.settle).await;
-    seen.sequence = seen.sequence.max(last);
-    if seen.owed > 0 && is_suspicious(&search.links.pull, life, leaving).await {
+    empty(messages, &lane, &mut seen, &search.links.settle).await;
+    if seen.owed() > 0 && is_suspicious(&search.links.pull, life, leaving).await {
         let standing = search.standing().await;
         drop(lane);
         if let Some(standing) = standing {
@@ -79,14 +79,20 @@ async fn is_suspicious(link: &Link, life: u64, leaving: Leaving) -> bool {
     wire.life > life && wire.gap < SUSPICIOUS_GAP
 }
 
-/// Hands on what still comes; the highest sequence of it.
-async fn empty(mut inbox: Subscriber, lane: &mpsc::UnboundedSender<Message>, settle: &Link) -> u64 {
-    let mut last = 0;
+/// Hands on what still comes.
+async fn empty(
+    mut inbox: Subscriber,
+    lane: &mpsc::UnboundedSender<Message>,
+    seen: &mut Seen,
+    settle: &Link,
+) {
     let rest = async {
         // Fails only on a connection that has died: what it had read is still here.
         inbox.drain().await.ok();
         while let Some(message) = inbox.next().await {
-            last = last.max(ack_of(&message).map_or(0, |ack| ack.sequence));
+            if let Some(ack) = ack_of(&message) {
+                seen.saw(ack.sequence, Came::Later);
+            }
             if let Err(refused) = lane.send(message) {
                 give_back(refused.0, settle).await;
             }
@@ -95,7 +101,6 @@ async fn empty(mut inbox: Subscriber, lane: &mpsc::UnboundedSender<Message>, set
     if timeout(RETIRE_BOUND, rest).await.is_err() {
         tracing::debug!("an inbox was given up before it was known to be empty");
     }
-    last
 }
 
 /// Gives back whatever a lane had not taken when it went away.

@@ -17,6 +17,7 @@ use tokio::{sync::mpsc, time::timeout};
 use super::{
     super::{acks, api, dead_letters, incident::Incident, stored},
     LaneLinks,
+    seen::Seen,
 };
 use crate::{
     broker::{
@@ -28,7 +29,7 @@ use crate::{
 };
 
 /// How long the broker may take to say how far it has delivered: the lane waits for it.
-const STANDING_WITHIN: Duration = Duration::from_secs(1);
+const STANDING_WITHIN: Duration = Duration::from_secs(2);
 
 /// How long a search may take.
 const SEARCH_WITHIN: Duration = Duration::from_secs(10);
@@ -47,15 +48,6 @@ pub(super) struct Search {
     pub(super) links: LaneLinks,
     /// Where what was found goes.
     pub(super) found: mpsc::UnboundedSender<Delivery>,
-}
-
-/// What a lane had seen when its connection broke.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    /// The highest sequence that came.
-    pub(super) sequence: u64,
-    /// Deliveries that the broker still owed: no more can have been lost.
-    pub(super) owed: usize,
 }
 
 /// How far a consumer has delivered.
@@ -92,7 +84,7 @@ impl Search {
 
     /// Searches what was delivered and not seen.
     pub(super) async fn run(self, seen: Seen, standing: Standing) {
-        match timeout(SEARCH_WITHIN, self.search(seen, &standing)).await {
+        match timeout(SEARCH_WITHIN, self.search(&seen, &standing)).await {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => {
                 tracing::warn!(target = %self.target, %fault, "a broken pull was not searched");
@@ -103,9 +95,9 @@ impl Search {
         }
     }
 
-    async fn search(&self, seen: Seen, standing: &Standing) -> Result<(), BrokerFault> {
+    async fn search(&self, seen: &Seen, standing: &Standing) -> Result<(), BrokerFault> {
         let mut looks = LOOKS_MAX;
-        let floor = seen.sequence.max(standing.ack_floor.stream_seq);
+        let floor = seen.floor().max(standing.ack_floor.stream_seq);
         let last = standing.delivered.stream_seq;
         let Looked { readable, removed } = self.look(floor, last, &mut looks).await?;
         // What was delivered before may stand anywhere above the ack floor.
@@ -113,8 +105,10 @@ impl Search {
             self.look(standing.ack_floor.stream_seq, floor, &mut looks)
                 .await?;
         }
-        let most = if removed { LOOKS_MAX } else { seen.owed };
-        for &sequence in readable.iter().rev().take(most).rev() {
+        let most = if removed { LOOKS_MAX } else { seen.owed() };
+        let unseen = readable.into_iter().filter(|it| !seen.holds(*it));
+        let unseen: Vec<_> = unseen.collect();
+        for &sequence in unseen.iter().rev().take(most).rev() {
             self.hand_over(sequence, standing).await?;
         }
         Ok(())
