@@ -85,6 +85,14 @@ impl InFlight {
         .collect()
     }
 
+    /// Whether a request is among them.
+    #[must_use]
+    pub fn has(&self, key: &RequestKey) -> bool {
+        let table = self.lock();
+        let mut named = table.entries.values().filter_map(|it| it.named.as_ref());
+        named.any(|(named, _)| named == key)
+    }
+
     /// Aborts a request if it is here.
     pub fn cancel(&self, key: &RequestKey) {
         let table = self.lock();
@@ -92,6 +100,16 @@ impl InFlight {
         for (_, cancel) in named.filter(|(named, _)| named == key) {
             cancel.cancel();
         }
+    }
+}
+
+#[cfg(test)]
+impl InFlight {
+    /// A walk with a request, until it is dropped.
+    pub(crate) fn walking_with(&self, key: &RequestKey) -> impl Sized + use<> {
+        let flight = self.enter(&AckToken::new("walking"));
+        flight.named(key);
+        flight
     }
 }
 

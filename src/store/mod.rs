@@ -147,6 +147,16 @@ pub trait Supervision: Send + Sync + 'static {
     /// The store did not answer in time or refused.
     fn roster(&self) -> impl Future<Output = Result<Vec<Registered>, StoreFault>> + Send;
 
+    /// Claims that `session` has and that are not done, each with its nonce: all of them while they
+    /// are few, else some, by chance.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused.
+    fn held(
+        &self,
+        session: &SessionId,
+    ) -> impl Future<Output = Result<Vec<(RequestKey, Nonce)>, StoreFault>> + Send;
+
     /// The targets that each of these sessions serves, in their order; none for one that is
     /// forgotten. A session serves the same for its whole life.
     ///

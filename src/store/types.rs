@@ -65,6 +65,12 @@ impl Nonce {
     pub fn fresh(chance: &Chance) -> Self {
         Self(chance.bits128())
     }
+
+    /// A nonce as it is stored; `None` when the text is none.
+    #[must_use]
+    pub fn recorded(text: &str) -> Option<Self> {
+        u128::from_str_radix(text, 16).ok().map(Self)
+    }
 }
 
 impl fmt::Display for Nonce {

@@ -45,6 +45,7 @@ struct Families {
     other: Arc<TargetMetrics>,
     runtime: Arc<RuntimeMetrics>,
     renewals: CounterBy<RenewalOutcome>,
+    claims_found: IntCounter,
     fenced: IntCounter,
     clock_moved: IntCounter,
     reconnects: IntCounter,
@@ -89,6 +90,7 @@ impl Metrics {
             other: Arc::new(walk.of(OTHER)),
             runtime: Arc::new(RuntimeMetrics::register(&to)),
             renewals: by(&to, &names::SESSION_RENEWALS),
+            claims_found: alone(&to, &names::CLAIMS_FOUND),
             fenced: alone(&to, &names::FENCED),
             clock_moved: alone(&to, &names::CLOCK_MOVED),
             reconnects: alone(&to, &names::BROKER_RECONNECTS),
@@ -128,6 +130,11 @@ impl Metrics {
     /// The session was renewed, or not.
     pub fn session_renewed(&self, outcome: RenewalOutcome) {
         self.0.renewals.inc(outcome);
+    }
+
+    /// A claim of this process was given back that nobody in it worked on.
+    pub fn claim_found(&self) {
+        self.0.claims_found.inc();
     }
 
     /// This process fenced itself.

@@ -89,6 +89,7 @@ metrics! {
     QUEUE_SECONDS: Histogram "puruto_queue_seconds" ["target"] "Time from publish to claim";
     RUN_SECONDS: Histogram "puruto_run_seconds" ["target"] "Time that a handler ran";
     SESSION_RENEWALS: Counter "puruto_session_renewals_total" ["outcome"] "Renewals of the session, by their outcome";
+    CLAIMS_FOUND: Counter "puruto_claims_found_total" [] "Claims of its own that nobody in this process worked on, given back";
     FENCED: Counter "puruto_fenced_total" [] "Times that this process fenced itself";
     CLOCK_MOVED: Counter "puruto_clock_moved_total" [] "Times that this process's clock was off and followed the store's";
     BROKER_RECONNECTS: Counter "puruto_broker_reconnects_total" [] "Connections to the broker made anew";

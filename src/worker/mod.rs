@@ -6,6 +6,7 @@
 //!
 //! Never: a decision about one request; that is the pipeline's.
 
+mod audit;
 mod cancels;
 mod heartbeat;
 mod lanes;
@@ -17,6 +18,7 @@ mod sessions;
 mod supervisor;
 
 pub use self::{
+    audit::Audit,
     heartbeat::{Heartbeat, HeartbeatTimes},
     presence::{Presence, WorkerReport},
     run::{Drained, Timing, Worker},

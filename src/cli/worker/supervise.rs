@@ -9,7 +9,7 @@ use crate::{
     broker::nats::NatsBroker,
     puruto::Fleet,
     store::redis::RedisStore,
-    worker::{LaneCare, Supervisor, Unserved, Worker, attend},
+    worker::{Audit, LaneCare, Supervisor, Unserved, Worker, attend},
 };
 
 /// Stands for supervisor of the fleet beside `worker`, and answers whoever is it, until `end`.
@@ -47,6 +47,13 @@ pub(super) fn start(
         worker.sessions.clone(),
         shared.metrics.clone(),
     );
+    let audit = Audit {
+        store: store.clone(),
+        in_flight: worker.in_flight.clone(),
+        sessions: worker.sessions.clone(),
+        metrics: shared.metrics.clone(),
+    };
+    tokio::spawn(end.clone().run_until_cancelled_owned(audit.run()));
     tokio::spawn(end.clone().run_until_cancelled_owned(supervisor.run()));
     tokio::spawn(end.clone().run_until_cancelled_owned(attending));
 }

@@ -8,7 +8,7 @@ use redis::Value;
 use super::{
     super::{
         AckToken, Attempt, CancelAnswer, ClaimAnswer, Claimed, CommitAnswer, Epoch, Exhausted,
-        Held, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
+        Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
     },
     keys,
     options::Partitions,
@@ -127,6 +127,15 @@ pub(super) fn serving(value: &Value) -> Option<Vec<PurutoName>> {
             names.map(|name| name.parse().ok()).collect()
         }
     }
+}
+
+/// Pairs of member and nonce, in a row.
+pub(super) fn claims(value: &Value) -> Option<Vec<(RequestKey, Nonce)>> {
+    let (pairs, rest) = array(value)?.as_chunks::<2>();
+    let pairs = pairs.iter().map(|[member, nonce]| {
+        Some((keys::member(text(member)?)?, Nonce::recorded(text(nonce)?)?))
+    });
+    rest.is_empty().then(|| pairs.collect()).flatten()
 }
 
 /// Pairs of member and ack subject, in a row.

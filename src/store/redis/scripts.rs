@@ -43,6 +43,7 @@ scripts! {
     SESSION_ANSWERS = "session_answers",
     SESSION_CLOSE = "session_close",
     SESSION_EVICT = "session_evict",
+    SESSION_HELD = "session_held",
     SESSION_OPEN = "session_open",
     SESSION_REGISTER = "session_register",
     SESSION_RENEW = "session_renew",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::Value;
 
 use super::{
-    super::{AckToken, Registered, RequestKey, SessionId, StoreFault, Supervision},
+    super::{AckToken, Nonce, Registered, RequestKey, SessionId, StoreFault, Supervision},
     RedisStore, answer,
     call::Call,
     fault,
@@ -17,6 +17,9 @@ use crate::contract::PurutoName;
 /// About how much one eviction tells of what a session holds in each partition: the server does
 /// nothing else meanwhile.
 const TOLD_MAX: usize = 64;
+
+/// How much of what a session holds one look at it sees in each partition.
+const LOOKED_AT_MAX: usize = 256;
 
 impl Supervision for RedisStore {
     async fn lead(&self, candidate: &SessionId, lease: Duration) -> Result<bool, StoreFault> {
@@ -37,6 +40,19 @@ impl Supervision for RedisStore {
         let call = self.at(&scripts::SESSION_ROSTER, &sessions);
         let value = self.0.engine.link.call(&call).await?;
         read(&scripts::SESSION_ROSTER, &value, answer::roster)
+    }
+
+    async fn held(&self, session: &SessionId) -> Result<Vec<(RequestKey, Nonce)>, StoreFault> {
+        let answers = self
+            .on_session(&scripts::SESSION_HELD, session, |call| {
+                call.text(LOOKED_AT_MAX);
+            })
+            .await?;
+        let mut held = Vec::new();
+        for value in &answers {
+            held.extend(read(&scripts::SESSION_HELD, value, answer::claims)?);
+        }
+        Ok(held)
     }
 
     async fn serving(&self, sessions: &[SessionId]) -> Result<Vec<Vec<PurutoName>>, StoreFault> {

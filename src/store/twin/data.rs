@@ -28,7 +28,7 @@ pub(super) struct Data {
     pub(super) sessions: HashMap<SessionId, Life>,
     pub(super) roster: Roster,
     pub(super) held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
-    records: HashMap<RequestKey, Entry>,
+    pub(super) records: HashMap<RequestKey, Entry>,
     pub(super) targets: BTreeSet<PurutoName>,
     pub(super) granted: Vec<(RequestKey, Nonce, Attempt)>,
     pub(super) committed: Vec<(RequestKey, Nonce, Bytes)>,

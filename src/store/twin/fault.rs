@@ -34,6 +34,8 @@ pub enum Op {
     AnswersPings,
     /// [`crate::store::Supervision::roster`].
     Roster,
+    /// [`crate::store::Supervision::held`].
+    Held,
     /// [`crate::store::Supervision::serving`].
     Serving,
     /// [`crate::store::Supervision::ever_served`].
@@ -70,6 +72,7 @@ impl Op {
             Self::Lead => "lead",
             Self::AnswersPings => "session_answers",
             Self::Roster => "session_roster",
+            Self::Held => "session_held",
             Self::Serving => "serving",
             Self::EverServed => "ever_served",
             Self::Evict => "session_evict",

@@ -96,6 +96,11 @@ impl Supervision for StoreTwin {
         self.run(Op::Roster, effect).await
     }
 
+    async fn held(&self, session: &SessionId) -> Result<Vec<(RequestKey, Nonce)>, StoreFault> {
+        let effect = |data: &mut Data, _: &Clock| data.claims_of(session);
+        self.run(Op::Held, effect).await
+    }
+
     async fn serving(&self, sessions: &[SessionId]) -> Result<Vec<Vec<PurutoName>>, StoreFault> {
         let effect = |data: &mut Data, _: &Clock| data.serving(sessions);
         self.run(Op::Serving, effect).await

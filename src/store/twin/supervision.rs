@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    super::{AckToken, Registered, RequestKey, SessionId},
+    super::{AckToken, Nonce, Registered, RequestKey, SessionId},
     data::Data,
 };
 use crate::{clock::WallTime, contract::PurutoName};
@@ -52,6 +52,15 @@ impl Data {
             answers_pings: self.roster.answering.contains(session),
         });
         roster.collect()
+    }
+
+    pub(super) fn claims_of(&self, session: &SessionId) -> Vec<(RequestKey, Nonce)> {
+        let held = self.held.get(session).into_iter().flat_map(|it| it.keys());
+        let claims = held.filter_map(|key| {
+            let owner = self.records.get(key)?.owner()?;
+            (owner.session == *session).then(|| (key.clone(), owner.nonce))
+        });
+        claims.collect()
     }
 
     pub(super) fn serving(&self, sessions: &[SessionId]) -> Vec<Vec<PurutoName>> {

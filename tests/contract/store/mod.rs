@@ -74,6 +74,7 @@ promises! {
     supervision:
         one_leads_until_its_lease_ends,
         the_roster_tells_who_lives_and_who_answers,
+        a_session_says_which_claims_it_has_and_under_which_nonce,
         each_session_says_what_it_serves_until_it_is_forgotten,
         a_target_was_served_or_never_was,
         an_evicted_session_is_fenced_and_gives_back_all_that_it_held,

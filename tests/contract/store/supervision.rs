@@ -75,6 +75,18 @@ pub(super) async fn the_roster_tells_who_lives_and_who_answers(world: &impl Worl
     assert_eq!(listed(world, &one).await, None);
 }
 
+pub(super) async fn a_session_says_which_claims_it_has_and_under_which_nonce(world: &impl World) {
+    let (one, other) = (world.worker().await, world.worker().await);
+    assert_eq!(world.store().held(&one.session).await, Ok(Vec::new()));
+    let (nonce, _) = one.take(&request("r:1")).await;
+    one.answer(&request("done"), b"result").await;
+    other.take(&request("other")).await;
+    let held = world.store().held(&one.session).await;
+    assert_eq!(held, Ok(vec![(request("r:1"), nonce)]));
+    one.store.release(&request("r:1"), nonce).await.expect("ok");
+    assert_eq!(world.store().held(&one.session).await, Ok(Vec::new()));
+}
+
 pub(super) async fn each_session_says_what_it_serves_until_it_is_forgotten(world: &impl World) {
     let (one, other) = (world.worker().await, world.worker().await);
     let names = |names: &[&str]| -> Vec<PurutoName> {
