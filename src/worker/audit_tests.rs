@@ -1,3 +1,5 @@
+//! A stalled store, on a paused clock, over the twin.
+
 use std::sync::Arc;
 
 use tokio::{sync::watch, time::Instant};
