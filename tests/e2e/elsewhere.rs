@@ -14,7 +14,7 @@ use crate::{
     fleet::Fleet,
     patience::until,
     records::Records,
-    wire::{RESULTS, json_of, request},
+    wire::{INVOKE, RESULTS, json_of, request},
 };
 
 /// Answers after `latency`, so many at a time.
@@ -196,6 +196,25 @@ async fn a_model_that_never_answers_costs_its_slot_until_the_requests_own_deadli
         // Not sooner; how much later is the machine's affair, but far from the default of 120 s.
         assert!(took > f64::from(timeout) - 0.1 && took < 20.0, "{took}");
     }
+}
+
+/// The same, for what waits behind it and was never begun.
+#[tokio::test]
+async fn a_request_behind_a_worker_that_is_busy_is_told_when_its_time_is_over() {
+    let fleet = Fleet::of(&[("clerk", &clerk(1, "1h"))]).await;
+    let worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    wire.ask(&request("r-1", "clerk", "Hello")).await;
+    worker.until_running("clerk", 1).await;
+
+    let mut queued = request("r-2", "clerk", "Hello");
+    queued["timeout_sec"] = 2.into();
+    wire.ask(&queued).await;
+    let result = json_of(&wire.result(&queued).await.payload);
+
+    assert_eq!(result["error"]["code"], "TIMEOUT", "{result}");
+    assert_eq!(worker.executions("clerk").await, 1);
+    assert_eq!(wire.messages(INVOKE).await, 1);
 }
 
 /// dynamo #9734, keptn JES #380: a reply above the broker's limit was lost, and its caller waited.

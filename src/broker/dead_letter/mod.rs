@@ -20,18 +20,11 @@ pub enum DeadReason {
     Unreadable,
     /// Its body is no JSON object, so there is nothing of a request in it.
     Malformed,
-    /// The broker would never have delivered it again.
-    Stranded,
 }
 
 impl DeadReason {
     /// Every reason.
-    pub const ALL: [Self; 4] = [
-        Self::Poisoned,
-        Self::Unreadable,
-        Self::Malformed,
-        Self::Stranded,
-    ];
+    pub const ALL: [Self; 3] = [Self::Poisoned, Self::Unreadable, Self::Malformed];
 
     /// Its stable name.
     #[must_use]
@@ -40,7 +33,6 @@ impl DeadReason {
             Self::Poisoned => "poisoned",
             Self::Unreadable => "unreadable",
             Self::Malformed => "malformed",
-            Self::Stranded => "stranded",
         }
     }
 }

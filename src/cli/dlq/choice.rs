@@ -19,7 +19,7 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "NAME")]
     target: Option<PurutoName>,
     /// Letters that are dead for this reason
-    #[arg(long, value_parser = reason, value_name = "poisoned|unreadable|malformed|stranded")]
+    #[arg(long, value_parser = reason, value_name = "poisoned|unreadable|malformed")]
     reason: Option<DeadReason>,
     /// Letters from then on: a time such as 2026-01-31T12:00:00Z, or so long ago, such as 2h
     #[arg(long, value_name = "TIME")]

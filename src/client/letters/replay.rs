@@ -227,9 +227,7 @@ fn judge(
         Some(Standing::Claimed { .. } | Standing::Released) => match reason {
             // Its message is still there until it is answered.
             DeadReason::Poisoned => under_way("it waits for a worker that answers it"),
-            DeadReason::Unreadable | DeadReason::Malformed | DeadReason::Stranded => {
-                Ok(Identity::Same)
-            }
+            DeadReason::Unreadable | DeadReason::Malformed => Ok(Identity::Same),
         },
     }
 }

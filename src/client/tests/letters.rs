@@ -100,7 +100,7 @@ async fn what_nobody_answered_is_published_as_it_was_under_a_message_id_of_its_o
     let world = World::new().await;
     world
         .exchange
-        .bury(&letter(DeadReason::Stranded, BODY))
+        .bury(&letter(DeadReason::Malformed, BODY))
         .await;
 
     let replay = world.replay(1, Demand::Usual).await.unwrap();
@@ -139,7 +139,7 @@ async fn a_request_that_was_answered_otherwise_runs_again_only_on_demand() {
     let world = World::new().await;
     world
         .exchange
-        .bury(&letter(DeadReason::Stranded, BODY))
+        .bury(&letter(DeadReason::Malformed, BODY))
         .await;
     world.work(Some(&done("paid"))).await;
 
@@ -155,17 +155,17 @@ async fn a_request_that_was_answered_otherwise_runs_again_only_on_demand() {
 #[tokio::test]
 async fn a_request_that_is_still_at_work_is_not_run_beside_itself() {
     let world = World::new().await;
-    for reason in [DeadReason::Poisoned, DeadReason::Stranded] {
+    for reason in [DeadReason::Poisoned, DeadReason::Malformed] {
         world.exchange.bury(&letter(reason, BODY)).await;
     }
     world.work(None).await;
     let refused = world.replay(1, Demand::Usual).await.unwrap_err();
     assert!(matches!(refused, Refusal::UnderWay { .. }), "{refused:?}");
 
-    // Its worker dies. What was stranded has no message any more: it waits for nobody else.
-    let mut stranded = letter(DeadReason::Stranded, BODY);
-    stranded.message.sequence += 1;
-    world.exchange.bury(&stranded).await;
+    // Its worker dies. What was malformed has no message any more: it waits for nobody else.
+    let mut malformed = letter(DeadReason::Malformed, BODY);
+    malformed.message.sequence += 1;
+    world.exchange.bury(&malformed).await;
     world.store.expire_session(&world.session);
     let refused = world.replay(1, Demand::Usual).await.unwrap_err();
     assert!(matches!(refused, Refusal::UnderWay { .. }), "{refused:?}");
@@ -176,9 +176,9 @@ async fn a_request_that_is_still_at_work_is_not_run_beside_itself() {
 #[tokio::test]
 async fn what_no_worker_could_read_is_not_replayed_by_any_demand() {
     let world = World::new().await;
-    let mut foreign = letter(DeadReason::Stranded, BODY);
+    let mut foreign = letter(DeadReason::Malformed, BODY);
     foreign.message.subject = "$JS.API.STREAM.DELETE.PURUTO_INVOKE".into();
-    let too_large = letter(DeadReason::Stranded, &"x".repeat(2 * 1024 * 1024));
+    let too_large = letter(DeadReason::Malformed, &"x".repeat(2 * 1024 * 1024));
     let letters = [letter(DeadReason::Malformed, "[]"), foreign, too_large];
     for (mut letter, sequence) in letters.into_iter().zip(70..) {
         letter.message.sequence = sequence;
@@ -203,7 +203,7 @@ async fn a_request_whose_author_named_no_ids_keeps_those_that_it_was_given() {
     let body = r#"{"target":"puruto-financial","action":"pay_invoice","prompt":"pay #123"}"#;
     world
         .exchange
-        .bury(&letter(DeadReason::Stranded, body))
+        .bury(&letter(DeadReason::Malformed, body))
         .await;
 
     let replay = world.replay(1, Demand::Usual).await.unwrap();
@@ -220,9 +220,9 @@ async fn a_replay_of_a_replay_is_named_after_the_first_request() {
     let body = BODY.replace("r-1", "r-1-replay-3");
     world
         .exchange
-        .bury(&letter(DeadReason::Stranded, BODY))
+        .bury(&letter(DeadReason::Malformed, BODY))
         .await;
-    let mut again = letter(DeadReason::Stranded, &body);
+    let mut again = letter(DeadReason::Malformed, &body);
     again.message.sequence += 1;
     world.exchange.bury(&again).await;
     let result = InvocationResult {

@@ -1,5 +1,6 @@
 //! The supervisor, on a paused clock, over the twins.
 
+mod crowded;
 mod deaths;
 mod lanes;
 mod unserved;

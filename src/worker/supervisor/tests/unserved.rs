@@ -16,13 +16,13 @@ use crate::{
 };
 
 /// An answer has to be there after so long.
-const SOON: Duration = Duration::from_secs(1);
+pub(super) const SOON: Duration = Duration::from_secs(1);
 
-fn clerk() -> PurutoName {
+pub(super) fn clerk() -> PurutoName {
     "clerk".parse().unwrap()
 }
 
-fn key(id: &str) -> RequestKey {
+pub(super) fn key(id: &str) -> RequestKey {
     RequestKey {
         target: clerk(),
         request: id.parse().unwrap(),
@@ -31,13 +31,19 @@ fn key(id: &str) -> RequestKey {
 
 impl World {
     /// Asks `clerk`, whose caller waits for a minute.
-    fn ask(&self, id: &str, headers: Headers) -> u64 {
+    pub(super) fn ask(&self, id: &str, headers: Headers) -> u64 {
+        self.ask_target("clerk", id, headers)
+    }
+
+    /// The same, of another target.
+    pub(super) fn ask_target(&self, target: &str, id: &str, headers: Headers) -> u64 {
         let body = json!({
-            "request_id": id, "correlation_id": "c", "caller": "cli", "target": "clerk",
+            "request_id": id, "correlation_id": "c", "caller": "cli", "target": target,
             "action": "file", "prompt": "this", "timeout_sec": 60,
         });
         let body = body.to_string();
-        self.broker.publish("puruto.invoke.clerk", headers, body)
+        let subject = format!("puruto.invoke.{target}");
+        self.broker.publish(&subject, headers, body)
     }
 
     /// The result under a subject.
@@ -47,7 +53,7 @@ impl World {
     }
 
     /// The error code of the result of a request to `clerk`.
-    fn code_of(&self, id: &str) -> Option<String> {
+    pub(super) fn code_of(&self, id: &str) -> Option<String> {
         let result = self.result_at(&format!("puruto.result.c.{id}"))?;
         Some(result["error"]["code"].as_str()?.to_owned())
     }

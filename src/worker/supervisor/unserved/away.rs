@@ -1,4 +1,4 @@
-//! Keeps the deadlines of requests whose workers are away.
+//! Keeps the deadlines of requests that wait for a worker: one that is away, or one that is busy.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,14 +10,14 @@ use futures_util::future::join_all;
 
 use super::{
     Fault, Unserved,
-    end::{Ending, READ_MAX},
-    place::Waiting,
+    end::Ending,
+    place::{Kept, Waiting},
     watch::Watch,
 };
 use crate::{
     broker::{Broker, DeadLetters, Lanes, Stored},
     clock::WallTime,
-    contract::{Deadline, PurutoName},
+    contract::Deadline,
     pipeline::Service,
     store::{Claims, Record, RecordState, Records, RequestKey, Supervision},
     telemetry::labels::UnservedEnd,
@@ -39,36 +39,45 @@ struct Noted {
     deadline: Deadline,
 }
 
+/// What stands behind the messages that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// More of them.
+    More,
+    /// Such as a worker may be given any moment.
+    Young,
+    /// Nothing.
+    End,
+}
+
 impl<B, S> Unserved<B, S>
 where
     B: Broker + Stored + DeadLetters + Lanes,
     S: Supervision + Claims + Records,
 {
-    /// Ends the requests of the lanes `away` that are due, or that need no worker any more.
+    /// Ends the requests of the lanes `kept` that are due, or that need no worker any more.
     pub(super) async fn keep_time(
         &self,
-        away: &[(Waiting, PurutoName)],
+        kept: &[Kept],
         watches: &mut HashMap<Box<str>, Watch>,
     ) -> Result<(), Fault> {
-        let subjects: HashSet<_> = away.iter().map(|(lane, _)| &lane.subject).collect();
+        let subjects: HashSet<_> = kept.iter().map(|it| &it.lane.subject).collect();
         watches.retain(|subject, _| subjects.contains(subject));
-        for (lane, target) in away {
-            let watch = watches.entry(lane.subject.clone()).or_default();
-            self.keep_lane(lane, target, watch).await?;
+        for kept in kept {
+            let watch = watches.entry(kept.lane.subject.clone()).or_default();
+            self.keep_lane(kept, watch).await?;
         }
         Ok(())
     }
 
-    async fn keep_lane(
-        &self,
-        lane: &Waiting,
-        target: &PurutoName,
-        watch: &mut Watch,
-    ) -> Result<(), Fault> {
+    async fn keep_lane(&self, kept: &Kept, watch: &mut Watch) -> Result<(), Fault> {
         let now = self.clock.now();
-        let settled = self.read_on(lane, target, watch, now).await?;
-        let served = self.served(target, Service::Away);
-        let due = watch.due(now);
+        let settled = self.read_on(kept, watch, now).await?;
+        let lane = &kept.lane;
+        let served = self.served(&kept.target, Service::Away);
+        // What was delivered meanwhile has an owner, who keeps its time.
+        let mut due = watch.due(now);
+        due.retain(|sequence| kept.reach.has(*sequence));
         for (sequences, why) in [(settled, UnservedEnd::Settled), (due, UnservedEnd::Late)] {
             if sequences.is_empty() {
                 continue;
@@ -86,17 +95,17 @@ where
     /// Notes when each new request is due; those that need no worker any more.
     async fn read_on(
         &self,
-        lane: &Waiting,
-        target: &PurutoName,
+        kept: &Kept,
         watch: &mut Watch,
         now: WallTime,
     ) -> Result<Vec<u64>, Fault> {
         let mut settled = Vec::new();
-        let Some(mut from) = watch.unread(lane.messages, now) else {
+        let Some(unread) = watch.unread(kept.mark(), now) else {
             return Ok(settled);
         };
-        for _ in 0..READ_MAX / LOOKED_UP as u64 {
-            let (noted, ended) = self.note(lane, target, &mut from).await?;
+        let mut from = kept.reach.first(unread);
+        for _ in 0..kept.reach.read_max() / LOOKED_UP as u64 {
+            let (noted, then) = self.note(kept, &mut from).await?;
             let keys: Vec<_> = noted.iter().map(|it| it.key.clone()).collect();
             let records = self.store.read(&keys).await?;
             for (noted, record) in noted.iter().zip(&records) {
@@ -106,26 +115,29 @@ where
                 }
             }
             watch.read(from.saturating_sub(1));
-            if ended {
-                watch.ended(lane.messages, now);
-                break;
+            match then {
+                Then::More => {}
+                Then::Young => break,
+                Then::End => {
+                    watch.ended(kept.mark(), now);
+                    break;
+                }
             }
         }
         Ok(settled)
     }
 
-    /// Reads some messages; whether these were the last.
-    async fn note(
-        &self,
-        lane: &Waiting,
-        target: &PurutoName,
-        from: &mut u64,
-    ) -> Result<(Vec<Noted>, bool), Fault> {
+    /// Reads some messages.
+    async fn note(&self, kept: &Kept, from: &mut u64) -> Result<(Vec<Noted>, Then), Fault> {
+        let (lane, target) = (&kept.lane, &kept.target);
         let (filter, mut noted) = (lane.filter(), Vec::new());
         while noted.len() < LOOKED_UP {
             let Some(message) = self.broker.next(*from, &filter).await? else {
-                return Ok((noted, true));
+                return Ok((noted, Then::End));
             };
+            if !kept.reach.is_old(message.stored_at) {
+                return Ok((noted, Then::Young));
+            }
             let sequence = message.sequence;
             match message.into_delivery(lane.lane()) {
                 Ok(delivery) => {
@@ -140,7 +152,7 @@ where
             }
             *from = sequence.saturating_add(1);
         }
-        Ok((noted, false))
+        Ok((noted, Then::More))
     }
 
     /// Ends requests by their sequences; those that are still there.

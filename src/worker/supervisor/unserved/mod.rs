@@ -1,12 +1,13 @@
 //! Unserved: requests that no worker pulls, ended all the same.
 //!
-//! A target that never had a worker is answered for at once. One whose workers are away keeps its
-//! requests for them until their deadlines, or until something else ends them: a cancel, a result
-//! that was committed before. Everything goes the one walk, so that a worker that comes back
-//! meanwhile does no harm. Never: a look at the requests of a target that has a live worker, or
-//! memory that the next leader would miss.
+//! A target that never had a worker is answered for at once. One whose workers are away, or have
+//! more than they can do, keeps its requests for them until their deadlines, or until something
+//! else ends them: a cancel, a result that was committed before. Everything goes the one walk, so
+//! that a worker that pulls meanwhile does no harm. Never: a look at the requests that a live
+//! worker was given, or memory that the next leader would miss.
 
 mod away;
+mod crowded;
 mod end;
 mod lost;
 mod place;
@@ -24,7 +25,7 @@ use tokio::{
 };
 
 use self::{
-    place::{Place, Waiting},
+    place::{Kept, Place, Reach, Waiting},
     serving::Serving,
     watch::Watch,
 };
@@ -68,6 +69,10 @@ struct Memory {
     known: HashSet<PurutoName>,
     /// What is watched of each lane whose workers are away, by its subject.
     watches: HashMap<Box<str>, Watch>,
+    /// The same of lanes whose workers have more than they can do.
+    crowded: HashMap<Box<str>, Watch>,
+    /// Which of the served lanes is looked at next.
+    turn: usize,
     /// How far was read what cannot be asked for by its own subject, by filter.
     read: HashMap<String, u64>,
 }
@@ -76,7 +81,7 @@ struct Memory {
 #[derive(Debug, Default)]
 struct Sorted {
     /// Workers of the target have been there, and may come back.
-    away: Vec<(Waiting, PurutoName)>,
+    away: Vec<Kept>,
     /// Nobody ever pulled there.
     nobodys: Vec<Waiting>,
     /// Nor there, and it has to be found first.
@@ -89,8 +94,11 @@ impl Sorted {
         for waiting in waiting {
             match &waiting.place {
                 Place::Lane(target, _) if known.contains(target) => {
-                    let target = target.clone();
-                    sorted.away.push((waiting, target));
+                    sorted.away.push(Kept {
+                        target: target.clone(),
+                        lane: waiting,
+                        reach: Reach::All,
+                    });
                 }
                 Place::Lane(..) | Place::Beside(_) if waiting.has_filter_of_its_own() => {
                     sorted.nobodys.push(waiting);
@@ -130,7 +138,8 @@ where
             if let Err(fault) = self.look(&lead.session, &mut memory).await {
                 self.faulted(&fault);
             }
-            let watched = memory.watches.values().map(Watch::len).sum();
+            let watches = memory.watches.values().chain(memory.crowded.values());
+            let watched = watches.map(Watch::len).sum();
             self.metrics.set_unserved_watched(watched);
         }
     }
@@ -141,6 +150,8 @@ where
             serving: Serving::default(),
             known: self.folders.iter().cloned().collect(),
             watches: HashMap::new(),
+            crowded: HashMap::new(),
+            turn: 0,
             read: HashMap::new(),
         }
     }
@@ -158,7 +169,7 @@ where
             Place::Lane(target, _) => served.contains(target),
             Place::Beside(_) | Place::Nowhere => false,
         };
-        let waiting: Vec<_> = waiting.filter(|it| !is_served(it)).collect();
+        let (busy, waiting): (Vec<_>, Vec<_>) = waiting.partition(is_served);
         self.learn(&waiting, &mut memory.known).await?;
         let Sorted {
             away,
@@ -170,7 +181,9 @@ where
             self.find(&lost, &mut memory.read),
             self.keep_time(&away, &mut memory.watches),
         );
-        refused.and(found).and(kept)
+        let crowded = self.crowded(&busy, &mut memory.turn).await?;
+        let queued = self.keep_time(&crowded, &mut memory.crowded).await;
+        refused.and(found).and(kept).and(queued)
     }
 
     fn faulted(&self, fault: &Fault) {

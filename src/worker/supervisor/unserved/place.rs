@@ -1,7 +1,9 @@
 //! Where messages lie that no worker may be there for. Pure.
 
+use super::{end::READ_MAX, watch::Mark};
 use crate::{
     broker::SubjectCount,
+    clock::WallTime,
     contract::{Lane, PurutoName, Subjects},
 };
 
@@ -22,6 +24,76 @@ pub(super) struct Waiting {
     pub(super) subject: Box<str>,
     pub(super) place: Place,
     pub(super) messages: u64,
+}
+
+/// A lane whose requests have to be ended in time, since no worker may pull them before.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) lane: Waiting,
+    pub(super) target: PurutoName,
+    pub(super) reach: Reach,
+}
+
+/// Which requests of a lane are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All: nobody is there for any of them.
+    All,
+    /// Those that the lane's workers, who are busy, have not been given.
+    Queued {
+        /// Up to this sequence they were given.
+        given: u64,
+        /// How many were not.
+        waiting: u64,
+        /// Those that were stored later may be given any moment.
+        stored_before: WallTime,
+    },
+}
+
+impl Kept {
+    /// What changes when anything new lies in the lane.
+    pub(super) const fn mark(&self) -> Mark {
+        match self.reach {
+            Reach::All => Mark {
+                waiting: self.lane.messages,
+                given: 0,
+            },
+            Reach::Queued { given, waiting, .. } => Mark { waiting, given },
+        }
+    }
+}
+
+impl Reach {
+    /// Where reading begins that has come to `unread`.
+    pub(super) fn first(self, unread: u64) -> u64 {
+        match self {
+            Self::All => unread,
+            Self::Queued { given, .. } => unread.max(given.saturating_add(1)),
+        }
+    }
+
+    pub(super) const fn has(self, sequence: u64) -> bool {
+        match self {
+            Self::All => true,
+            Self::Queued { given, .. } => sequence > given,
+        }
+    }
+
+    pub(super) fn is_old(self, stored_at: WallTime) -> bool {
+        match self {
+            Self::All => true,
+            Self::Queued { stored_before, .. } => stored_at < stored_before,
+        }
+    }
+
+    /// How many messages one look reads at most. Those that wait for a busy worker are many when it
+    /// is busiest, and must not keep the broker from it.
+    pub(super) const fn read_max(self) -> u64 {
+        match self {
+            Self::All => READ_MAX,
+            Self::Queued { .. } => READ_MAX / 4,
+        }
+    }
 }
 
 impl Waiting {

@@ -1,4 +1,4 @@
-//! When the requests of one lane whose workers are away are due. Pure.
+//! When the requests of one lane that wait for a worker are due. Pure.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -12,24 +12,33 @@ const WATCHED_MAX: usize = 16_384;
 /// requests may have been cancelled, or committed by a worker that was thought dead.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
+/// What changes whenever something new lies in a lane: as long as it is the same, nothing does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// How many messages wait.
+    pub(super) waiting: u64,
+    /// Up to which sequence they were given to workers.
+    pub(super) given: u64,
+}
+
 /// The requests of one lane, each with the moment at which it is due.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// The highest sequence that was read.
     read: u64,
-    /// How many messages the lane had when it was last read to its end, and when that was.
-    ended: Option<(u64, WallTime)>,
+    /// How the lane stood when it was last read to its end, and when that was.
+    ended: Option<(Mark, WallTime)>,
     due: BTreeSet<(WallTime, u64)>,
     /// When the first of those is due for which there was no room.
     beyond: Option<WallTime>,
 }
 
 impl Watch {
-    /// From which sequence on a lane that has `messages` is to be read, if anything is new there.
-    pub(super) fn unread(&mut self, messages: u64, now: WallTime) -> Option<u64> {
+    /// From which sequence on a lane that stands at `mark` is to be read, if anything is new there.
+    pub(super) fn unread(&mut self, mark: Mark, now: WallTime) -> Option<u64> {
         match self.ended {
             Some((_, at)) if now >= at.saturating_add(SWEEP_EVERY) => self.rewind(),
-            Some((had, _)) if had == messages => return None,
+            Some((had, _)) if had == mark => return None,
             Some(_) | None => {}
         }
         Some(self.read.saturating_add(1))
@@ -40,9 +49,9 @@ impl Watch {
         self.read = sequence;
     }
 
-    /// The lane, which has `messages`, was read to its end.
-    pub(super) const fn ended(&mut self, messages: u64, now: WallTime) {
-        self.ended = Some((messages, now));
+    /// The lane, which stands at `mark`, was read to its end.
+    pub(super) const fn ended(&mut self, mark: Mark, now: WallTime) {
+        self.ended = Some((mark, now));
     }
 
     /// Some messages were removed: their number says no longer whether others have come.
@@ -93,6 +102,10 @@ mod tests {
         WallTime::from_unix_millis(second * 1_000)
     }
 
+    fn having(waiting: u64) -> Mark {
+        Mark { waiting, given: 0 }
+    }
+
     #[test]
     fn what_is_due_is_told_once_and_in_order() {
         let mut watch = Watch::default();
@@ -108,16 +121,16 @@ mod tests {
     #[test]
     fn a_lane_is_read_on_while_it_changes_and_anew_after_a_while() {
         let mut watch = Watch::default();
-        assert_eq!(watch.unread(2, at(0)), Some(1));
+        assert_eq!(watch.unread(having(2), at(0)), Some(1));
         watch.read(7);
-        assert_eq!(watch.unread(2, at(0)), Some(8));
-        watch.ended(2, at(0));
-        assert_eq!(watch.unread(2, at(1)), None);
-        assert_eq!(watch.unread(3, at(1)), Some(8));
+        assert_eq!(watch.unread(having(2), at(0)), Some(8));
+        watch.ended(having(2), at(0));
+        assert_eq!(watch.unread(having(2), at(1)), None);
+        assert_eq!(watch.unread(having(3), at(1)), Some(8));
         watch.changed();
-        assert_eq!(watch.unread(2, at(1)), Some(8));
-        watch.ended(2, at(1));
-        assert_eq!(watch.unread(2, at(31)), Some(1));
+        assert_eq!(watch.unread(having(2), at(1)), Some(8));
+        watch.ended(having(2), at(1));
+        assert_eq!(watch.unread(having(2), at(31)), Some(1));
     }
 
     #[test]
@@ -128,12 +141,12 @@ mod tests {
             watch.note(at(sequence), sequence);
         }
         watch.read(many);
-        watch.ended(many, at(0));
+        watch.ended(having(many), at(0));
         assert_eq!(watch.len(), WATCHED_MAX);
 
         assert_eq!(watch.due(at(many - 2)).len(), WATCHED_MAX);
-        assert_eq!(watch.unread(many, at(1)), None);
+        assert_eq!(watch.unread(having(many), at(1)), None);
         assert!(watch.due(at(many - 1)).is_empty());
-        assert_eq!(watch.unread(many, at(1)), Some(1));
+        assert_eq!(watch.unread(having(many), at(1)), Some(1));
     }
 }
