@@ -59,11 +59,11 @@ fn lines(ended: &Ended) -> Vec<Value> {
         .collect()
 }
 
-/// Puts a letter of `asked` where letters are, as if the broker had stranded it.
+/// Puts a letter of `asked` where letters are, as if it had been malformed.
 async fn strand(wire: &Wire, asked: &Value, body: &str) -> u64 {
     let mut headers = HeaderMap::new();
     for (name, value) in [
-        ("Reason", "stranded"),
+        ("Reason", "malformed"),
         ("Detail", "the broker delivered it too often"),
         ("Target", "clerk"),
         ("Request", asked["request_id"].as_str().expect("an id")),
@@ -190,7 +190,7 @@ async fn what_nobody_answered_is_replayed_as_it_was() {
     strand(&wire, &asked, &asked.to_string()).await;
 
     let replay = fleet
-        .puruto(&["dlq", "replay", "--reason", "stranded"])
+        .puruto(&["dlq", "replay", "--reason", "malformed"])
         .await;
 
     assert_eq!(replay.json()["replayed_as"], "r-1", "{replay:?}");
