@@ -62,12 +62,7 @@ impl Handler for Chat {
 fn result_of(answer: &ModelAnswer) -> Value {
     json!({
         "summary": summary_of(&answer.content),
-        "output": {
-            "content": answer.content,
-            "model": answer.model,
-            "usage": answer.usage,
-            "finish_reason": answer.finish_reason,
-        },
+        "output": answer,
     })
 }
 

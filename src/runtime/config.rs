@@ -3,23 +3,30 @@
 //! Every mistake names its key, the value found and what is allowed. Never: a key's text; the
 //! table says where the key is, not what it is.
 
+mod api_key;
 mod base_url;
 mod duration;
+mod ollama;
+mod openai;
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize, de};
 use serde_json::{Map, Value};
 
-pub use self::{base_url::BaseUrl, duration::HumanDuration};
-use super::{
-    MaxTokens, ModelName, Temperature,
-    connector::{
-        Connector,
-        openai::OpenAi,
-        simulated::{Simulated, SimulatedConfig},
-    },
-    secret::Secret,
+use self::api_key::ApiKeyPlace;
+pub(super) use self::api_key::Authorization;
+pub use self::{
+    base_url::BaseUrl,
+    duration::HumanDuration,
+    ollama::{AnswerFormat, OllamaConfig},
+    openai::OpenAiConfig,
+};
+use super::connector::{
+    Connector,
+    ollama::Ollama,
+    openai::OpenAi,
+    simulated::{Simulated, SimulatedConfig},
 };
 use crate::clock::{Chance, Clock};
 
@@ -34,31 +41,8 @@ pub enum ProviderConfig {
     Simulated(SimulatedConfig),
     /// Any endpoint that speaks OpenAI's chat completions.
     OpenAi(OpenAiConfig),
-}
-
-/// The keys of `provider = "openai"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OpenAiConfig {
-    /// Where the API starts, such as `https://api.openai.com/v1`; `/chat/completions` is added.
-    pub base_url: BaseUrl,
-    /// The model to ask.
-    pub model: ModelName,
-    /// The environment variable that holds the API key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub api_key_env: Option<String>,
-    /// The file that holds the API key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub api_key_file: Option<PathBuf>,
-    /// Longest attempt.
-    #[serde(default = "default_request_timeout")]
-    pub request_timeout: HumanDuration,
-    /// Longest answer, for calls that do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<MaxTokens>,
-    /// How freely the model chooses, for calls that do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<Temperature>,
+    /// A model that Ollama runs.
+    Ollama(OllamaConfig),
 }
 
 const fn default_request_timeout() -> HumanDuration {
@@ -73,10 +57,12 @@ impl<'de> Deserialize<'de> for ProviderConfig {
         match named {
             Some("simulated") => keys(table).map(Self::Simulated),
             Some("openai") => keys(table).map(Self::OpenAi),
+            Some("ollama") => keys(table).map(Self::Ollama),
             _ => {
                 let found = provider.unwrap_or_default();
                 Err(de::Error::custom(format_args!(
-                    "provider: invalid value: {found}, expected \"simulated\" or \"openai\""
+                    "provider: invalid value: {found}, expected \"simulated\", \"openai\" or \
+                     \"ollama\""
                 )))
             }
         }
@@ -112,37 +98,14 @@ impl ProviderConfig {
                 Ok(Connector::Simulated(Simulated::new(config.clone(), chance)))
             }
             Self::OpenAi(config) => {
-                let key = config.api_key(env)?;
-                OpenAi::new(config, key.as_ref(), clock).map(Connector::OpenAi)
+                let authorization = config.api_key().authorization(env)?;
+                OpenAi::new(config, authorization, clock).map(Connector::OpenAi)
+            }
+            Self::Ollama(config) => {
+                let authorization = config.api_key().authorization(env)?;
+                Ollama::new(config, authorization, clock).map(Connector::Ollama)
             }
         }
-    }
-}
-
-impl OpenAiConfig {
-    fn api_key(&self, env: impl Fn(&str) -> Option<String>) -> Result<Option<Secret>, Mistake> {
-        let (key, value, secret) = match (&self.api_key_env, &self.api_key_file) {
-            (None, None) => return Ok(None),
-            (Some(name), Some(_)) => {
-                let why = "api_key_file is given too; keep one of them".to_owned();
-                return Err(Mistake::new("api_key_env", name, why));
-            }
-            (Some(name), None) => {
-                let unset = || "the environment variable is not set".to_owned();
-                let raw = env(name).ok_or_else(|| Mistake::new("api_key_env", name, unset()))?;
-                ("api_key_env", name.clone(), Secret::new(&raw))
-            }
-            (None, Some(path)) => {
-                let shown = path.display().to_string();
-                let raw = std::fs::read_to_string(path)
-                    .map_err(|error| Mistake::new("api_key_file", &shown, error.to_string()))?;
-                ("api_key_file", shown, Secret::new(&raw))
-            }
-        };
-        if secret.is_empty() {
-            return Err(Mistake::new(key, &value, "it holds no key".to_owned()));
-        }
-        Ok(Some(secret))
     }
 }
 
@@ -205,6 +168,7 @@ mod tests {
             openai("api_key_env = \"KEY\"\nrequest_timeout = \"1m 30s\"\nmax_tokens = 9\ntemperature = 0.5"),
             "provider = \"simulated\"\nanswer = \"{prompt}\"\nlatency = { min = \"1ms\", max = \"2ms\" }\n\
              errors = [\"503\", \"429 2s\", \"timeout\"]\n[[rules]]\nwhen = \"pay\"\nanswer = \"paid\"".to_owned(),
+            "provider = \"ollama\"\nmodel = \"m\"\nformat = \"json\"".to_owned(),
         ] {
             let config = read(&table).expect("well formed");
             let printed = toml::to_string(&config).expect("prints");
@@ -232,6 +196,11 @@ mod tests {
             (openai("request_timeout = \"0s\""), "request_timeout", "0s"),
             (openai("max_tokens = 0"), "max_tokens", "0"),
             (openai("temperature = 3"), "temperature", "3"),
+            (
+                "provider = \"ollama\"\nmodel = \"m\"\nformat = \"xml\"".to_owned(),
+                "format",
+                "xml",
+            ),
             (
                 "provider = \"simulated\"\nlatency = \"fast\"".to_owned(),
                 "latency",

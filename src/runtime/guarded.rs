@@ -190,7 +190,7 @@ impl AgentRuntime {
         request: &Span,
     ) -> Result<ModelAnswer, Fault> {
         let reply = self.reply_in_time(call, payload, attempt).await?;
-        let draft = self.read(reply, request)?;
+        let draft = self.read(call, reply, request)?;
         self.validated(call, draft, request)
     }
 
@@ -213,9 +213,9 @@ impl AgentRuntime {
         }
     }
 
-    fn read(&self, reply: Reply, request: &Span) -> Result<Draft, Fault> {
+    fn read(&self, call: &ModelCall, reply: Reply, request: &Span) -> Result<Draft, Fault> {
         let span = observe::parse_span(request, reply.size());
-        span.in_scope(|| self.connector.read(reply))
+        span.in_scope(|| self.connector.read(call, reply))
     }
 
     fn validated(

@@ -3,19 +3,25 @@
 //! A connector builds the payload once a call, sends it once an attempt, and reads the reply into
 //! a draft. Never: a retry, a time-out of its own, or a check of the output contract.
 
+/// A model that Ollama runs.
+pub mod ollama;
 /// Any endpoint that speaks OpenAI's chat completions.
 pub mod openai;
 /// A model that answers as its configuration says.
 pub mod simulated;
 
+mod endpoint;
+mod fields;
 mod http;
+#[cfg(test)]
+mod test_server;
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
 pub use self::http::install_tls;
-use self::{openai::OpenAi, simulated::Simulated};
+use self::{ollama::Ollama, openai::OpenAi, simulated::Simulated};
 use super::{
     Fault, ModelCall, ModelName,
     breaker::{Breaker, BreakerRules, CircuitName, Circuits},
@@ -32,6 +38,8 @@ pub enum Connector {
     Simulated(Simulated),
     /// Any OpenAI-compatible endpoint.
     OpenAi(OpenAi),
+    /// A model that Ollama runs.
+    Ollama(Ollama),
 }
 
 /// A call in the provider's wire form.
@@ -80,6 +88,7 @@ impl Connector {
         match self {
             Self::Simulated(_) => "simulated",
             Self::OpenAi(_) => "openai",
+            Self::Ollama(_) => "ollama",
         }
     }
 
@@ -88,7 +97,8 @@ impl Connector {
     pub fn endpoint(&self) -> &str {
         match self {
             Self::Simulated(_) => "simulated",
-            Self::OpenAi(openai) => openai.endpoint(),
+            Self::OpenAi(openai) => openai.endpoint().as_str(),
+            Self::Ollama(ollama) => ollama.endpoint().as_str(),
         }
     }
 
@@ -98,6 +108,7 @@ impl Connector {
         match self {
             Self::Simulated(simulated) => simulated.model(),
             Self::OpenAi(openai) => openai.model(),
+            Self::Ollama(ollama) => ollama.model(),
         }
     }
 
@@ -113,14 +124,15 @@ impl Connector {
         let name = CircuitName::new(self.provider(), self.host(), self.model().as_str());
         match self {
             Self::Simulated(_) => Breaker::new(name, rules, Arc::clone(observe)),
-            Self::OpenAi(_) => circuits.breaker(&name, rules, observe),
+            Self::OpenAi(_) | Self::Ollama(_) => circuits.breaker(&name, rules, observe),
         }
     }
 
     fn host(&self) -> &str {
         match self {
             Self::Simulated(_) => "simulated",
-            Self::OpenAi(openai) => openai.host(),
+            Self::OpenAi(openai) => openai.endpoint().host(),
+            Self::Ollama(ollama) => ollama.endpoint().host(),
         }
     }
 
@@ -130,6 +142,7 @@ impl Connector {
         match self {
             Self::Simulated(_) => SIMULATED_TIMEOUT,
             Self::OpenAi(openai) => openai.request_timeout(),
+            Self::Ollama(ollama) => ollama.request_timeout(),
         }
     }
 
@@ -139,6 +152,7 @@ impl Connector {
         match self {
             Self::Simulated(_) => Payload::default(),
             Self::OpenAi(openai) => openai.build(call),
+            Self::Ollama(ollama) => ollama.build(call),
         }
     }
 
@@ -156,17 +170,19 @@ impl Connector {
             Self::Simulated(simulated) => simulated.attempt(call, attempt).await.map(Reply::Draft),
             // Boxed, so that ten thousand simulated calls do not each carry an HTTP exchange.
             Self::OpenAi(openai) => Box::pin(openai.attempt(payload)).await.map(Reply::Body),
+            Self::Ollama(ollama) => Box::pin(ollama.attempt(payload)).await.map(Reply::Body),
         }
     }
 
-    /// The reply, field by field and unchecked.
+    /// The reply to `call`, field by field and unchecked.
     ///
     /// # Errors
     /// The fault that the reply tells of.
-    pub fn read(&self, reply: Reply) -> Result<Draft, Fault> {
-        match reply {
-            Reply::Draft(draft) => Ok(draft),
-            Reply::Body(body) => openai::read(&body),
+    pub fn read(&self, call: &ModelCall, reply: Reply) -> Result<Draft, Fault> {
+        match (self, reply) {
+            (_, Reply::Draft(draft)) => Ok(draft),
+            (Self::Ollama(ollama), Reply::Body(body)) => ollama.read(call, &body),
+            (Self::OpenAi(_) | Self::Simulated(_), Reply::Body(body)) => openai::read(&body),
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::runtime::{
     Fault,
+    connector::endpoint::HttpReply,
     fault::{HttpStatus, ProviderCode, Refusal},
 };
 
@@ -20,11 +21,11 @@ const QUOTA_CODES: [&str; 4] = [
     "insufficient_balance_error",
 ];
 
-/// The fault of a response with this status and (the beginning of) this body.
-pub(super) fn classify(status: u16, body: &[u8], retry_after: Option<Duration>) -> Fault {
-    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+/// The fault of a response that is no success.
+pub(super) fn classify(reply: &HttpReply) -> Fault {
+    let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     let error = body.get("error").unwrap_or(&Value::Null);
-    of_error(status, error, retry_after)
+    of_error(reply.status, error, reply.retry_after)
 }
 
 /// The fault of an `error` object under HTTP 200, as proxies send it once they have begun to
@@ -33,17 +34,17 @@ pub(super) fn under_success(error: &Value) -> Fault {
     let named = error.get("code").and_then(Value::as_u64);
     let status = named.and_then(|code| u16::try_from(code).ok());
     let status = status.filter(|code| (400..=599).contains(code));
-    of_error(status.unwrap_or(500), error, None)
+    of_error(HttpStatus(status.unwrap_or(500)), error, None)
 }
 
-fn of_error(status: u16, error: &Value, retry_after: Option<Duration>) -> Fault {
+fn of_error(status: HttpStatus, error: &Value, retry_after: Option<Duration>) -> Fault {
     let text = |key| error.get(key).and_then(Value::as_str);
     let quota = |raw: &&str| QUOTA_CODES.contains(raw);
     let names = [text("code"), text("type")];
     let quota_name = names.into_iter().flatten().find(quota);
     let name = quota_name.or_else(|| names.into_iter().flatten().next());
     let refusal = Refusal {
-        status: HttpStatus(status),
+        status,
         code: name.and_then(ProviderCode::read),
         retry_after,
     };
@@ -60,8 +61,16 @@ mod tests {
 
     use super::*;
 
+    fn refused(status: u16, body: &str) -> Fault {
+        classify(&HttpReply {
+            status: HttpStatus(status),
+            retry_after: None,
+            body: body.into(),
+        })
+    }
+
     fn error_type(status: u16, body: &str) -> &'static str {
-        classify(status, body.as_bytes(), None).error_type()
+        refused(status, body).error_type()
     }
 
     #[test]
@@ -125,7 +134,7 @@ mod tests {
     #[test]
     fn the_servers_words_stay_out_of_the_fault() {
         let body = r#"{"error":{"message":"wrong key sk-123","type":"bad sk-123 type"}}"#;
-        let fault = classify(401, body.as_bytes(), None);
+        let fault = refused(401, body);
         assert!(
             !format!("{fault} {fault:?}").contains("sk-123"),
             "{fault:?}"

@@ -17,60 +17,29 @@ use tokio::{
 };
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
-    matchers::{any, body_partial_json, header, method, path},
+    matchers::{body_partial_json, header, method, path},
 };
 
 use super::*;
-use crate::{
-    clock::Chance,
-    runtime::{
-        AgentRuntime, CallFailed, Message, ModelAnswer, Shared,
-        backoff::Backoff,
-        breaker::Circuits,
-        config::ProviderConfig,
-        fault::{ConnectionFault, HttpStatus},
-        retry::{RetryPolicy, Stop},
-    },
+use crate::runtime::{
+    CallFailed, ModelAnswer,
+    connector::test_server::{self, KEY, PLENTY, calls, runtime},
+    fault::{ConnectionFault, HttpStatus},
+    retry::Stop,
 };
 
-const KEY: &str = "sk-open-sesame";
-const PLENTY: Duration = Duration::from_secs(30);
-
-/// A runtime whose first delay is short, since real sockets want real time.
-fn runtime(base_url: &str) -> AgentRuntime {
-    let config: ProviderConfig = toml::from_str(&format!(
-        "provider = \"openai\"\nbase_url = \"{base_url}\"\nmodel = \"m-1\"\napi_key_env = \"KEY\"",
-    ))
-    .expect("well formed");
-    let env = |_: &str| Some(KEY.to_owned());
-    let chance = Chance::seeded(5);
-    let connector = config
-        .connect(env, Clock::system(), chance.clone())
-        .expect("complete");
-    let retry = RetryPolicy::with_backoff(Backoff::starting_at(Duration::from_millis(2)));
-    let shared = Shared {
-        clock: Clock::system(),
-        chance,
-        observe: Arc::new(()),
-        circuits: Circuits::default(),
-    };
-    AgentRuntime::new(connector, retry, shared)
+fn table(base_url: &str) -> String {
+    format!(
+        "provider = \"openai\"\nbase_url = \"{base_url}\"\nmodel = \"m-1\"\napi_key_env = \"KEY\""
+    )
 }
 
 async fn ask_within(base_url: &str, limit: Duration) -> Result<ModelAnswer, CallFailed> {
-    let call = ModelCall {
-        request_id: "r-1".parse().expect("valid"),
-        model: "m-1".parse().expect("valid"),
-        messages: vec![Message::user("hello")],
-        temperature: None,
-        max_tokens: None,
-        deadline: Instant::now() + limit,
-    };
-    runtime(base_url).call(&call).await
+    test_server::ask_within(&table(base_url), limit).await
 }
 
 async fn ask(base_url: &str) -> Result<ModelAnswer, CallFailed> {
-    ask_within(base_url, PLENTY).await
+    test_server::ask(&table(base_url)).await
 }
 
 fn good() -> ResponseTemplate {
@@ -82,19 +51,8 @@ fn good() -> ResponseTemplate {
     }))
 }
 
-/// A server that answers each of the first calls in its own way and every later one well.
 async fn server(first: impl IntoIterator<Item = ResponseTemplate>) -> MockServer {
-    let server = MockServer::start().await;
-    for response in first {
-        let once = Mock::given(any()).respond_with(response);
-        once.up_to_n_times(1).mount(&server).await;
-    }
-    Mock::given(any()).respond_with(good()).mount(&server).await;
-    server
-}
-
-async fn calls(server: &MockServer) -> usize {
-    server.received_requests().await.unwrap_or_default().len()
+    test_server::server(first, good()).await
 }
 
 #[tokio::test]
@@ -150,7 +108,7 @@ async fn a_refused_key_is_final_and_shows_nowhere() {
         shown.contains("invalid_api_key") && !shown.contains("sesame"),
         "{shown}"
     );
-    assert!(!format!("{:?}", runtime("http://h")).contains("sesame"));
+    assert!(!format!("{:?}", runtime(&table("http://h"))).contains("sesame"));
     assert_eq!(calls(&server).await, 1);
 }
 

@@ -6,12 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::refusal;
-use crate::{
-    contract::Violation,
-    runtime::{
-        Fault, MaxTokens, ModelCall, Role, Temperature,
-        contract::{Draft, DraftUsage},
-    },
+use crate::runtime::{
+    Fault, MaxTokens, ModelCall, Role, Temperature,
+    connector::fields::{object, object_in, taken, violated},
+    contract::{Draft, DraftUsage},
 };
 
 /// What is sent for a call that does not say.
@@ -59,12 +57,7 @@ pub(super) fn request(call: &ModelCall, defaults: Defaults) -> Vec<u8> {
 /// [`Fault::Contract`] when there is no JSON object or no choice; the server's own fault when the
 /// body is an error.
 pub(in super::super) fn read(body: &[u8]) -> Result<Draft, Fault> {
-    let violated = |field: &str, expected: &str, actual: &str| {
-        Fault::Contract(vec![Violation::new(field, expected, actual)])
-    };
-    let Ok(Value::Object(mut response)) = serde_json::from_slice(body) else {
-        return Err(violated("$", "a JSON object", "something else"));
-    };
+    let mut response = object_in(body)?;
     let choice = match taken(&mut response, "choices") {
         Value::Array(choices) => choices.into_iter().next(),
         _ => None,
@@ -132,17 +125,6 @@ fn citations(annotations: Value) -> Value {
         .map(|annotation| taken(&mut object(annotation), "url_citation"))
         .filter(|citation| !citation.is_null());
     Value::Array(cited.collect())
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
-}
-
-fn taken(object: &mut Map<String, Value>, key: &str) -> Value {
-    object.get_mut(key).map(Value::take).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,0 +1,65 @@
+//! The keys of `provider = "ollama"`.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApiKeyPlace, BaseUrl, HumanDuration};
+use crate::runtime::{MaxTokens, ModelName, Temperature};
+
+/// Longest attempt by default.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// Where an Ollama server is, and how it is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OllamaConfig {
+    /// Where the server is; `/api/chat` is added. This machine by default.
+    #[serde(default = "this_machine")]
+    pub base_url: BaseUrl,
+    /// The model to ask.
+    pub model: ModelName,
+    /// The form that every answer must have; any by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<AnswerFormat>,
+    /// The environment variable that holds the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// The file that holds the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_file: Option<PathBuf>,
+    /// Longest attempt. A model that is not in memory is loaded within it.
+    #[serde(default = "default_request_timeout")]
+    pub request_timeout: HumanDuration,
+    /// Longest answer, for calls that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<MaxTokens>,
+    /// How freely the model chooses, for calls that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Temperature>,
+}
+
+/// A form that the server is told to give the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerFormat {
+    /// One JSON value.
+    Json,
+}
+
+impl OllamaConfig {
+    pub(super) fn api_key(&self) -> ApiKeyPlace<'_> {
+        ApiKeyPlace {
+            env: self.api_key_env.as_deref(),
+            file: self.api_key_file.as_deref(),
+        }
+    }
+}
+
+fn this_machine() -> BaseUrl {
+    "http://127.0.0.1:11434".parse().expect("a base url")
+}
+
+const fn default_request_timeout() -> HumanDuration {
+    HumanDuration(REQUEST_TIMEOUT)
+}

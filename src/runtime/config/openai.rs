@@ -1,0 +1,42 @@
+//! The keys of `provider = "openai"`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApiKeyPlace, BaseUrl, HumanDuration, default_request_timeout};
+use crate::runtime::{MaxTokens, ModelName, Temperature};
+
+/// Where an OpenAI-compatible API is, and how it is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenAiConfig {
+    /// Where the API starts, such as `https://api.openai.com/v1`; `/chat/completions` is added.
+    pub base_url: BaseUrl,
+    /// The model to ask.
+    pub model: ModelName,
+    /// The environment variable that holds the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// The file that holds the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_file: Option<PathBuf>,
+    /// Longest attempt.
+    #[serde(default = "default_request_timeout")]
+    pub request_timeout: HumanDuration,
+    /// Longest answer, for calls that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<MaxTokens>,
+    /// How freely the model chooses, for calls that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Temperature>,
+}
+
+impl OpenAiConfig {
+    pub(super) fn api_key(&self) -> ApiKeyPlace<'_> {
+        ApiKeyPlace {
+            env: self.api_key_env.as_deref(),
+            file: self.api_key_file.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! `/api/chat` on the wire: a call to its request, a response to a draft.
+//!
+//! Never: a judgement of the answer, except whether it is the JSON that was asked for.
+
+use serde::{Serialize, de::IgnoredAny};
+use serde_json::{Map, Value};
+
+use crate::runtime::{
+    Fault, MaxTokens, ModelCall, Role, Temperature,
+    config::AnswerFormat,
+    connector::fields::{object, object_in, taken, violated},
+    contract::{Draft, DraftUsage},
+    fault::{HttpStatus, Refusal},
+};
+
+/// How many characters a token has, roughly, where the server does not count.
+const CHARS_PER_TOKEN: usize = 4;
+
+/// How the model generates; also what is sent for a call that does not say.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Options {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) temperature: Option<Temperature>,
+    /// Longest answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) num_predict: Option<MaxTokens>,
+}
+
+#[derive(Serialize)]
+struct Request<'c> {
+    model: &'c str,
+    messages: Vec<Message<'c>>,
+    // The server streams unless told not to.
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<AnswerFormat>,
+    options: Options,
+}
+
+#[derive(Serialize)]
+struct Message<'c> {
+    role: Role,
+    content: &'c str,
+}
+
+pub(super) fn request(
+    call: &ModelCall,
+    defaults: Options,
+    format: Option<AnswerFormat>,
+) -> Vec<u8> {
+    let messages = call.messages.iter().map(|message| Message {
+        role: message.role,
+        content: &message.content,
+    });
+    let request = Request {
+        model: call.model.as_str(),
+        messages: messages.collect(),
+        stream: false,
+        format,
+        options: Options {
+            temperature: call.temperature.or(defaults.temperature),
+            num_predict: call.max_tokens.or(defaults.num_predict),
+        },
+    };
+    serde_json::to_vec(&request).expect("texts and numbers can always be written as JSON")
+}
+
+/// The response in `body` to `call`, as a draft.
+///
+/// # Errors
+/// [`Fault::Contract`] when there is no JSON object, or JSON was asked for and is not the answer;
+/// the server's own fault when the body is an error.
+pub(super) fn read(
+    call: &ModelCall,
+    format: Option<AnswerFormat>,
+    body: &[u8],
+) -> Result<Draft, Fault> {
+    let mut response = object_in(body)?;
+    if response.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(failed_under_success());
+    }
+    let draft = draft(call, &mut response);
+    match format {
+        Some(AnswerFormat::Json) => in_json(draft),
+        None => Ok(draft),
+    }
+}
+
+/// Generation failed after the server had begun to answer.
+fn failed_under_success() -> Fault {
+    Fault::Server(Refusal {
+        status: HttpStatus(200),
+        code: None,
+        retry_after: None,
+    })
+}
+
+fn draft(call: &ModelCall, response: &mut Map<String, Value>) -> Draft {
+    let mut message = object(taken(response, "message"));
+    let mut metadata = Map::new();
+    if let Value::String(thinking) = taken(&mut message, "thinking") {
+        metadata.insert(
+            "reasoning_chars".to_owned(),
+            thinking.chars().count().into(),
+        );
+    }
+    let content = taken(&mut message, "content");
+    let usage = usage(call, &content, response, &mut metadata);
+    let tool_calls = tool_calls(taken(&mut message, "tool_calls"));
+    Draft {
+        finish_reason: finish_reason(response, &tool_calls),
+        content,
+        model: taken(response, "model"),
+        usage,
+        tool_calls,
+        citations: Value::Null,
+        metadata,
+    }
+}
+
+/// `null` stands for an answer that was broken off, as everywhere.
+fn finish_reason(response: &mut Map<String, Value>, tool_calls: &Value) -> Value {
+    let calls_tools = matches!(tool_calls, Value::Array(calls) if !calls.is_empty());
+    match (taken(response, "done"), taken(response, "done_reason")) {
+        (Value::Bool(true), Value::String(reason)) => match reason.as_str() {
+            // The server has no reason of its own for it.
+            "stop" if calls_tools => "tool_calls".into(),
+            // A model came into memory or left it, and said nothing.
+            "load" | "unload" => Value::Null,
+            _ => reason.into(),
+        },
+        // Absent when the process that generates went away.
+        (Value::Bool(true), reason) => reason,
+        // Generation was aborted inside the server, which still answers 200.
+        _ => Value::Null,
+    }
+}
+
+/// The server leaves a counter out when it is zero, and that of the question also when it had the
+/// question in its cache. Zero would be a lie then; an estimate says that it is one.
+fn usage(
+    call: &ModelCall,
+    content: &Value,
+    response: &mut Map<String, Value>,
+    metadata: &mut Map<String, Value>,
+) -> DraftUsage {
+    let mut counter = |key, estimate: &dyn Fn() -> usize| match taken(response, key) {
+        Value::Null => {
+            metadata.insert("usage_estimated".to_owned(), true.into());
+            estimate().div_ceil(CHARS_PER_TOKEN).into()
+        }
+        counted => counted,
+    };
+    let chars = |text: &str| text.chars().count();
+    let asked = || call.messages.iter().map(|it| chars(&it.content)).sum();
+    let answered = || content.as_str().map_or(0, chars);
+    DraftUsage::Counters {
+        prompt: counter("prompt_eval_count", &asked),
+        completion: counter("eval_count", &answered),
+        total: Value::Null,
+    }
+}
+
+/// Older servers give a tool call no id.
+fn tool_calls(mut calls: Value) -> Value {
+    let each = calls.as_array_mut().into_iter().flatten();
+    for (index, call) in each.enumerate() {
+        if let Value::Object(call) = call {
+            call.entry("id")
+                .or_insert_with(|| format!("call_{index}").into());
+        }
+    }
+    calls
+}
+
+/// Also a server that was told to write JSON may stop in the middle of it, or write white space
+/// until the answer is as long as it may be.
+fn in_json(draft: Draft) -> Result<Draft, Fault> {
+    if draft.finish_reason == "length" {
+        return Err(violated(
+            "finish_reason",
+            "stop, as half a JSON is none",
+            "length",
+        ));
+    }
+    match &draft.content {
+        Value::String(text) if draft.finish_reason == "stop" => {
+            let shown = || {
+                format!(
+                    "a string of {} characters that is none",
+                    text.chars().count()
+                )
+            };
+            match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(_) => Ok(draft),
+                Err(_) => Err(violated("content", "JSON, as format says", &shown())),
+            }
+        }
+        // The contract names what is wrong with it, if anything is.
+        _ => Ok(draft),
+    }
+}

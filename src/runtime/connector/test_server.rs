@@ -1,0 +1,76 @@
+//! Servers for the tests of the connectors, and a runtime that asks them.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+
+use crate::{
+    clock::{Chance, Clock},
+    runtime::{
+        AgentRuntime, CallFailed, Message, ModelAnswer, ModelCall, Shared, backoff::Backoff,
+        breaker::Circuits, config::ProviderConfig, retry::RetryPolicy,
+    },
+};
+
+/// What every environment variable holds.
+pub(super) const KEY: &str = "sk-open-sesame";
+/// More time than any test takes.
+pub(super) const PLENTY: Duration = Duration::from_secs(30);
+
+/// A runtime whose first delay is short, since real sockets want real time.
+pub(super) fn runtime(table: &str) -> AgentRuntime {
+    let config: ProviderConfig = toml::from_str(table).expect("well formed");
+    let env = |_: &str| Some(KEY.to_owned());
+    let chance = Chance::seeded(5);
+    let connector = config
+        .connect(env, Clock::system(), chance.clone())
+        .expect("complete");
+    let retry = RetryPolicy::with_backoff(Backoff::starting_at(Duration::from_millis(2)));
+    let shared = Shared {
+        clock: Clock::system(),
+        chance,
+        observe: Arc::new(()),
+        circuits: Circuits::default(),
+    };
+    AgentRuntime::new(connector, retry, shared)
+}
+
+/// A call that says hello.
+pub(super) fn call(limit: Duration) -> ModelCall {
+    ModelCall {
+        request_id: "r-1".parse().expect("valid"),
+        model: "m-1".parse().expect("valid"),
+        messages: vec![Message::user("hello")],
+        temperature: None,
+        max_tokens: None,
+        deadline: Instant::now() + limit,
+    }
+}
+
+pub(super) async fn ask_within(table: &str, limit: Duration) -> Result<ModelAnswer, CallFailed> {
+    runtime(table).call(&call(limit)).await
+}
+
+pub(super) async fn ask(table: &str) -> Result<ModelAnswer, CallFailed> {
+    ask_within(table, PLENTY).await
+}
+
+/// A server that answers each of the first calls in its own way and every later one with `then`.
+pub(super) async fn server(
+    first: impl IntoIterator<Item = ResponseTemplate>,
+    then: ResponseTemplate,
+) -> MockServer {
+    let server = MockServer::start().await;
+    for response in first {
+        let once = Mock::given(any()).respond_with(response);
+        once.up_to_n_times(1).mount(&server).await;
+    }
+    Mock::given(any()).respond_with(then).mount(&server).await;
+    server
+}
+
+/// How many calls the server saw.
+pub(super) async fn calls(server: &MockServer) -> usize {
+    server.received_requests().await.unwrap_or_default().len()
+}
