@@ -124,6 +124,10 @@ fn of_the_streams(subjects: &Subjects) -> Vec<Need> {
             format!("STREAM.MSG.DELETE.{requests}"),
             "to remove what no client can read",
         ),
+        ask(
+            format!("STREAM.MSG.GET.{results}"),
+            "to read what stands for a result",
+        ),
         // No target's name begins so.
         ask(
             format!("CONSUMER.DELETE.{requests}._canary"),

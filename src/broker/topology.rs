@@ -95,16 +95,8 @@ pub(super) fn streams(subjects: &Subjects, options: &TopologyOptions) -> Vec<Wan
     let bucket = StreamName::fleet(subjects);
     vec![
         requests(subjects, options),
-        stream(
-            StreamName::results(subjects).as_str(),
-            options,
-            results(subjects, options),
-        ),
-        stream(
-            StreamName::dead_letters(subjects).as_str(),
-            options,
-            dead_letters(subjects),
-        ),
+        results(subjects, options),
+        dead_letters(subjects, options),
         stream(&kv_stream(&bucket), options, fleet(&bucket)),
     ]
 }
@@ -113,6 +105,35 @@ pub(super) fn streams(subjects: &Subjects, options: &TopologyOptions) -> Vec<Wan
 pub(super) fn requests(subjects: &Subjects, options: &TopologyOptions) -> Wanted {
     let name = StreamName::invoke(subjects);
     stream(name.as_str(), options, invoke(subjects, options))
+}
+
+/// The stream of results. One message a subject, and the first one stays: a result cannot be
+/// replaced by anyone.
+pub(super) fn results(subjects: &Subjects, options: &TopologyOptions) -> Wanted {
+    let own = json!({
+        "description": "one result a request",
+        "subjects": [subjects.results_all()],
+        "retention": "limits",
+        "discard": "new",
+        "discard_new_per_subject": true,
+        "max_msgs_per_subject": 1,
+        "max_age": nanos(options.results_max_age),
+        "duplicate_window": nanos(DUPLICATE_WINDOW),
+    });
+    stream(StreamName::results(subjects).as_str(), options, own)
+}
+
+/// The stream of dead letters.
+pub(super) fn dead_letters(subjects: &Subjects, options: &TopologyOptions) -> Wanted {
+    let own = json!({
+        "description": "requests that could not be answered, as they came",
+        "subjects": [subjects.dead_letters_all()],
+        "retention": "limits",
+        "discard": "old",
+        "max_age": nanos(DEAD_LETTERS_MAX_AGE),
+        "duplicate_window": nanos(DEAD_LETTERS_DUPLICATE_WINDOW),
+    });
+    stream(StreamName::dead_letters(subjects).as_str(), options, own)
 }
 
 /// The stream behind a key-value bucket.
@@ -175,31 +196,6 @@ fn invoke(subjects: &Subjects, options: &TopologyOptions) -> Value {
         "discard_new_per_subject": true,
         "max_msgs_per_subject": options.backlog_cap,
         "duplicate_window": nanos(DUPLICATE_WINDOW),
-    })
-}
-
-/// One message a subject, and the first one stays: a result cannot be replaced by anyone.
-fn results(subjects: &Subjects, options: &TopologyOptions) -> Value {
-    json!({
-        "description": "one result a request",
-        "subjects": [subjects.results_all()],
-        "retention": "limits",
-        "discard": "new",
-        "discard_new_per_subject": true,
-        "max_msgs_per_subject": 1,
-        "max_age": nanos(options.results_max_age),
-        "duplicate_window": nanos(DUPLICATE_WINDOW),
-    })
-}
-
-fn dead_letters(subjects: &Subjects) -> Value {
-    json!({
-        "description": "requests that could not be answered, as they came",
-        "subjects": [subjects.dead_letters_all()],
-        "retention": "limits",
-        "discard": "old",
-        "max_age": nanos(DEAD_LETTERS_MAX_AGE),
-        "duplicate_window": nanos(DEAD_LETTERS_DUPLICATE_WINDOW),
     })
 }
 

@@ -163,6 +163,8 @@ impl Metrics {
             | Incident::SlowConsumer
             | Incident::PermissionDenied(_)
             | Incident::LameDuck
+            | Incident::UnreadableResult { .. }
+            | Incident::StreamRestored(_)
             | Incident::Error(_) => {}
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     fleet::Fleet,
     patience::until,
     support::raw,
-    wire::{DEAD_LETTERS, Wire, header, json_of, request},
+    wire::{DEAD_LETTERS, Wire, header, json_of, place_of, request},
     worker::Worker,
 };
 
@@ -97,6 +97,31 @@ async fn messages_that_no_client_can_read_are_buried_at_once_and_nobody_else_not
     for worker in &workers {
         assert!(worker.is_ready().await, "{}", worker.name());
     }
+}
+
+#[tokio::test]
+async fn a_result_whose_place_holds_what_no_client_can_read_stands_aside() {
+    let fleet = Fleet::of(&[ECHO]).await.with(ACK_WAIT.0, ACK_WAIT.1);
+    let worker = fleet.worker("one").await;
+    let wire = fleet.wire().await;
+    for (round, header_block) in HEADER_BLOCKS.into_iter().enumerate() {
+        let request = request(&format!("r-{round}"), "echo", "Hello");
+        let place = place_of(&request);
+        raw::publish(&fleet.servers.nats, place.as_bytes(), header_block, b"{}");
+        wire.ask(&request).await;
+        let aside = until("the result stands aside", async || {
+            wire.stored(&format!("{place}.*")).await
+        });
+        assert_eq!(json_of(&aside.await.payload)["status"], "ok");
+    }
+    wire.until_all_is_done().await;
+    let incidents = "puruto_broker_incidents_total";
+    let counted = |kind: &str| format!("{incidents}{{kind=\"{kind}\"}}");
+    assert!(worker.count(&counted("unreadable_result")).await >= 5);
+    for broken in ["rebuilt", "disconnected"] {
+        assert_eq!(worker.counted(&counted(broken)).await.unwrap_or(0), 0);
+    }
+    assert!(worker.is_ready().await);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use crate::{
     fleet::Fleet,
     patience::until,
     records::Records,
-    wire::{INVOKE, RESULTS, Wire, json_of, request},
+    wire::{DEAD_LETTERS, INVOKE, RESULTS, Wire, json_of, request},
 };
 
 const CLERK: (&str, &str) = (
@@ -191,4 +191,23 @@ async fn a_redis_that_is_away_for_longer_than_a_session_ends_no_worker_and_loses
     fleet.servers.redis.restart().await.expect("up again");
     assert_each_is_answered(&wire, &requests).await;
     worker.until_ready().await;
+}
+
+#[tokio::test]
+async fn results_and_dead_letters_outlive_their_streams() {
+    let slow = "[model]\nprovider = \"simulated\"\nlatency = \"3s\"";
+    let fleet = Fleet::of(&[("clerk", slow)]).await;
+    let worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    let request = request("r-1", "clerk", "Hello");
+    wire.ask(&request).await;
+    worker.until_running("clerk", 1).await;
+    for stream in [RESULTS, DEAD_LETTERS] {
+        wire.delete(stream).await;
+    }
+    assert_each_is_answered(&wire, &[request]).await;
+    assert_eq!(worker.executions("clerk").await, 1);
+    wire.publish("puruto.invoke.clerk", "[]").await;
+    wire.until_all_is_done().await;
+    assert_eq!(wire.messages(DEAD_LETTERS).await, 1);
 }

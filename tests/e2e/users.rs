@@ -103,6 +103,7 @@ async fn a_caller_gets_its_own_results_and_cannot_read_those_of_others() {
     alice.subscribe_denied("puruto.result.*.secret").await;
     alice.subscribe_denied("puruto.invoke.>").await;
     alice.subscribe_denied("_INBOX.>").await;
+    let first = json!({"seq": 1}).to_string();
     let consumer = json!({"stream_name": "PURUTO_INVOKE", "config": {"durable_name": "spy"}});
     for (subject, body) in [
         (
@@ -117,14 +118,9 @@ async fn a_caller_gets_its_own_results_and_cannot_read_those_of_others() {
             "$JS.API.CONSUMER.MSG.NEXT.PURUTO_INVOKE.clerk",
             String::new(),
         ),
-        (
-            "$JS.API.STREAM.MSG.GET.PURUTO_INVOKE",
-            json!({"seq": 1}).to_string(),
-        ),
-        (
-            "$JS.API.DIRECT.GET.PURUTO_RESULTS",
-            json!({"seq": 1}).to_string(),
-        ),
+        ("$JS.API.STREAM.MSG.GET.PURUTO_INVOKE", first.clone()),
+        ("$JS.API.STREAM.MSG.GET.PURUTO_RESULTS", first.clone()),
+        ("$JS.API.DIRECT.GET.PURUTO_RESULTS", first.clone()),
         (
             "$JS.API.DIRECT.GET.PURUTO_RESULTS.puruto.result.chain-secret.secret",
             String::new(),

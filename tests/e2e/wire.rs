@@ -152,6 +152,12 @@ impl Wire {
         updated.expect("configured");
     }
 
+    /// Deletes a stream with all that it holds.
+    pub(crate) async fn delete(&self, stream: &str) {
+        let deleted = self.jetstream.delete_stream(stream).await;
+        assert!(deleted.expect("deleted").success);
+    }
+
     async fn stream(&self, name: &str) -> stream::Stream {
         let what = format!("the stream {name}");
         until(&what, async || self.jetstream.get_stream(name).await.ok()).await

@@ -1,6 +1,6 @@
 //! Dead letters: buried, read, removed.
 
-use super::{NatsClient, link::Link, publish::publish, stored, wire};
+use super::{NatsClient, kept::Kept, stored, wire};
 use crate::{
     broker::{BrokerFault, DeadLetter, StoredMessage, StreamName},
     contract::{PurutoName, Subjects},
@@ -8,15 +8,15 @@ use crate::{
 
 /// Publishes a letter. Its message id is the message's own name, so the stream keeps the first.
 pub(super) async fn bury(
-    link: &Link,
+    stream: &Kept,
     subjects: &Subjects,
     letter: &DeadLetter,
 ) -> Result<(), BrokerFault> {
     let subject = subjects.dead_letters(letter.target.as_ref());
-    let limit = link.wire().client.max_payload();
+    let limit = stream.payload_max();
     let (headers, body) = letter.to_record(StreamName::invoke(subjects).as_str(), limit);
     let headers = wire::to_wire(headers.iter());
-    let kept = publish(link, &subject, Some(headers), body).await;
+    let kept = stream.publish(&subject, headers, body).await;
     kept.map(drop).map_err(|fault| fault.into_fault("bury"))
 }
 

@@ -32,6 +32,15 @@ pub enum Incident {
         /// What is wrong with it.
         fault: HeaderFault,
     },
+    /// Where a result was to stand there is a message that no client can read.
+    UnreadableResult {
+        /// Its sequence in the stream of results.
+        sequence: u64,
+        /// What is wrong with it.
+        fault: HeaderFault,
+    },
+    /// A stream that had been deleted was made anew; what it held is gone.
+    StreamRestored(String),
 }
 
 /// Is told each [`Incident`] and which connection it happened to.
@@ -75,6 +84,12 @@ impl Observer {
             Incident::Unreadable { sequence, fault } => {
                 tracing::error!(connection, sequence, %fault, "unreadable: kept as a dead letter");
             }
+            Incident::UnreadableResult { sequence, fault } => {
+                tracing::error!(connection, sequence, %fault, "unreadable: in a result's place");
+            }
+            Incident::StreamRestored(place) => {
+                tracing::error!(connection, place, "nats stream was gone: made anew");
+            }
         }
         (self.0)(connection, incident);
     }
@@ -94,6 +109,8 @@ impl Incident {
             Self::Error(_) => "error",
             Self::PullStalled => "pull_stalled",
             Self::Unreadable { .. } => "unreadable",
+            Self::UnreadableResult { .. } => "unreadable_result",
+            Self::StreamRestored(_) => "stream_restored",
         }
     }
 

@@ -326,7 +326,9 @@ impl Shared {
             | Incident::SlowConsumer
             | Incident::Error(_)
             | Incident::PullStalled
-            | Incident::Unreadable { .. } => {}
+            | Incident::Unreadable { .. }
+            | Incident::UnreadableResult { .. }
+            | Incident::StreamRestored(_) => {}
         }
     }
 }

@@ -16,6 +16,7 @@ mod denials;
 mod epoch;
 mod incident;
 mod inspect;
+mod kept;
 mod lanes;
 mod link;
 mod lives;
@@ -37,7 +38,8 @@ mod wire;
 use std::{sync::Arc, time::Duration};
 
 use self::{
-    api::CALL_BOUND, cancels::Cancels, link::Link, pull::LaneLinks, results::check_subject,
+    api::CALL_BOUND, cancels::Cancels, kept::Kept, link::Link, pull::LaneLinks,
+    results::check_subject,
 };
 pub use self::{
     backlog::LaneBacklog,
@@ -71,6 +73,7 @@ pub struct NatsBroker {
     topology: TopologyOptions,
     requests: StreamName,
     results: StreamName,
+    kept_results: Kept,
     links: LaneLinks,
     cancels: Cancels,
 }
@@ -99,17 +102,22 @@ impl NatsBroker {
         )?;
         // First, so that the server has answered to something later when this is used.
         let cancels = Cancels::listen(&control).await?;
+        let [settle, control] = [settle, control].map(Arc::new);
+        let kept = |wanted| Kept::new(wanted, &settle, &control);
+        let (subjects, settings) = (&options.subjects, &options.topology);
         Ok(Self {
-            subjects: options.subjects.clone(),
-            topology: options.topology.clone(),
-            requests: StreamName::invoke(&options.subjects),
-            results: StreamName::results(&options.subjects),
-            cancels,
+            requests: StreamName::invoke(subjects),
+            results: StreamName::results(subjects),
+            kept_results: kept(topology::results(subjects, settings)),
             links: LaneLinks {
                 pull: Arc::new(pull),
-                settle: Arc::new(settle),
-                control: Arc::new(control),
+                letters: Arc::new(kept(topology::dead_letters(subjects, settings))),
+                settle,
+                control,
             },
+            subjects: subjects.clone(),
+            topology: settings.clone(),
+            cancels,
         })
     }
 
@@ -193,11 +201,11 @@ impl Broker for NatsBroker {
     }
 
     async fn publish_result(&self, message: &ResultMessage) -> Result<Publishing, BrokerFault> {
-        results::publish_result(&self.links.settle, message).await
+        results::publish_result(&self.kept_results, message).await
     }
 
     async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
-        results::read_result(&self.links.settle, &self.results, subject).await
+        results::standing(&self.links.control, &self.results, subject).await
     }
 
     async fn reply(&self, inbox: &str, message: &ResultMessage) {
@@ -276,6 +284,6 @@ impl Stored for NatsBroker {
 
 impl DeadLetters for NatsBroker {
     async fn bury(&self, letter: &DeadLetter) -> Result<(), BrokerFault> {
-        dead_letters::bury(&self.links.settle, &self.subjects, letter).await
+        dead_letters::bury(&self.links.letters, &self.subjects, letter).await
     }
 }

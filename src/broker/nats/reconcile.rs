@@ -66,6 +66,11 @@ pub(super) async fn reconcile(link: &Link, wanted: &Wanted) -> Result<(), Broker
     ))
 }
 
+/// Whether what is wanted is there, whatever its settings.
+pub(super) async fn is_there(link: &Link, wanted: &Wanted) -> Result<bool, BrokerFault> {
+    read(link, wanted).await.map(|found| found.is_some())
+}
+
 async fn read(link: &Link, wanted: &Wanted) -> Result<Option<Settings>, BrokerFault> {
     let answer = api::call(link, &wanted.place.info(), &Value::Null).await;
     match answer {

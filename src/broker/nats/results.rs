@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::{
     super::{BrokerFault, Headers, Publishing, ResultMessage, StoredResult, names::StreamName},
     api::{ApiFault, CALL_BOUND, code},
+    incident::Incident,
+    kept::Kept,
     link::Link,
-    publish::publish,
-    wire,
+    stored, wire,
 };
 use crate::contract::Header;
 
@@ -23,13 +24,13 @@ const REPLAY_MAX: usize = 4_096;
 /// Without a message id: a stream takes the same id under another subject for a duplicate, says so
 /// as if all were well, and stores nothing.
 pub(super) async fn publish_result(
-    link: &Link,
+    stream: &Kept,
     message: &ResultMessage,
 ) -> Result<Publishing, BrokerFault> {
     check_subject(&message.subject, "publish result")?;
     let headers = expecting_nothing(&message.headers);
     let body = message.body.clone();
-    match publish(link, &message.subject, Some(headers), body).await {
+    match stream.publish(&message.subject, headers, body).await {
         Ok(_) => Ok(Publishing::Stored),
         Err(fault) if says_occupied(&fault) => Ok(Publishing::AlreadyThere),
         Err(fault) => Err(fault.into_fault("publish result")),
@@ -60,6 +61,27 @@ fn says_occupied(fault: &ApiFault) -> bool {
         }
         ApiFault::Unanswered(_) | ApiFault::Nonsense => false,
     }
+}
+
+/// What stands under an exact subject, also if no client can read its headers: those are left out.
+///
+/// By a call that only a worker may make, since it answers for every subject.
+pub(super) async fn standing(
+    link: &Link,
+    stream: &StreamName,
+    subject: &str,
+) -> Result<Option<StoredResult>, BrokerFault> {
+    check_subject(subject, "read result")?;
+    let Some(message) = stored::last(link, stream, subject).await? else {
+        return Ok(None);
+    };
+    let (sequence, body) = (message.sequence, message.body);
+    let headers = message.headers.unwrap_or_else(|unreadable| {
+        let fault = unreadable.fault;
+        link.happened(&Incident::UnreadableResult { sequence, fault });
+        Headers::new()
+    });
+    Ok(Some(StoredResult { headers, body }))
 }
 
 /// What stands under an exact subject.

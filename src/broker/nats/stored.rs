@@ -75,6 +75,21 @@ pub(super) async fn next(
     get(link, stream, &query).await
 }
 
+/// The last message under an exact subject; none in a stream that was deleted.
+pub(super) async fn last(
+    link: &Link,
+    stream: &StreamName,
+    subject: &str,
+) -> Result<Option<StoredMessage>, BrokerFault> {
+    match get(link, stream, &json!({ "last_by_subj": subject })).await {
+        Err(BrokerFault::Refused {
+            code: Some(code::STREAM_NOT_FOUND),
+            ..
+        }) => Ok(None),
+        found => found,
+    }
+}
+
 #[derive(Deserialize)]
 struct Got {
     message: Told,

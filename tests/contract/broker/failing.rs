@@ -6,14 +6,18 @@ use std::{
 };
 
 use puruto_fleet::broker::{
-    Broker as _, Pull as _,
+    Broker as _, DeadLetter, DeadLetters as _, DeadReason, Headers, Publishing, Pull as _,
+    StoredMessage,
     nats::{Incident, NatsBroker, Observer},
 };
+use puruto_fleet::clock::WallTime;
 use puruto_fleet::contract::Lane;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::harness::{Harness as _, Real, SOON, lane_of, next, nothing};
+use super::harness::{
+    Harness as _, Real, SOON, lane_of, next, nothing, other_client, result, subject, target,
+};
 use crate::support::doorman::Doorman;
 
 /// For so long the attempts to connect to a server that is away are counted.
@@ -75,6 +79,72 @@ async fn a_lane_outlives_its_stream() {
     let (delivery, ()) = timeout(2 * SOON, both).await.expect("in time");
     assert_eq!(delivery.delivered, 1);
     assert_eq!(world.broker.ack(&delivery.ack).await, Ok(()));
+}
+
+async fn delete_what_is_published_to(world: &Real) {
+    for stream in ["PURUTO_RESULTS", "PURUTO_DLQ"] {
+        let deleted = world.jetstream.delete_stream(stream).await;
+        assert!(deleted.expect("deleted").success);
+    }
+}
+
+/// As whoever publishes does: again, until the broker says that it is stored.
+async fn publish_until_stored(world: &Real) {
+    let one = result("one");
+    while world.broker.publish_result(&one).await != Ok(Publishing::Stored) {
+        sleep(Duration::from_millis(50)).await;
+    }
+    let there = world.broker.read_result(&one.subject).await;
+    assert_eq!(&*there.expect("an answer").expect("a result").body, b"one");
+}
+
+fn letter() -> DeadLetter {
+    DeadLetter {
+        reason: DeadReason::Malformed,
+        detail: "no request".into(),
+        target: Some(target()),
+        attempts: None,
+        last_worker: None,
+        request: None,
+        correlation: None,
+        message: StoredMessage {
+            sequence: 1,
+            subject: subject(Lane::Normal).into(),
+            headers: Ok(Headers::new()),
+            body: "{}".into(),
+            stored_at: WallTime::from_unix_millis(1_700_000_000_000),
+        },
+    }
+}
+
+#[tokio::test]
+async fn whoever_publishes_to_a_stream_that_was_deleted_makes_it_anew() {
+    let world = Real::start().await;
+    delete_what_is_published_to(&world).await;
+    assert_eq!(
+        world.broker.read_result("puruto.result.c.r").await,
+        Ok(None)
+    );
+    let published = async {
+        publish_until_stored(&world).await;
+        while world.broker.bury(&letter()).await.is_err() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(SOON, published).await.expect("stored in time");
+    assert_eq!(world.dead_letters().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_deleted_stream_is_made_anew_also_where_somebody_else_hears_what_was_for_it() {
+    let world = Real::start().await;
+    let watcher = other_client(&world.server).await;
+    let heard = watcher.subscribe("puruto.result.>").await.expect("heard");
+    watcher.flush().await.expect("the server knows of it");
+    delete_what_is_published_to(&world).await;
+    let published = timeout(2 * SOON, publish_until_stored(&world)).await;
+    published.expect("stored in time");
+    drop(heard);
 }
 
 #[tokio::test]

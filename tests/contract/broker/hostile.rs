@@ -1,10 +1,14 @@
 //! Messages that no client library would send.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use puruto_fleet::{
     broker::{
         Broker, BuriedLetter, DeadReason, HeaderFault, Headers, Publishing, Pull, ResultMessage,
+        nats::{Incident, NatsBroker, Observer},
     },
     contract::Lane,
     store::AckToken,
@@ -112,6 +116,35 @@ async fn what_was_lost_behind_a_message_that_cannot_be_read_comes_at_once() {
         );
         assert_eq!(dead_letters(&world, 2).await.len(), 2);
         nothing(&mut lane).await;
+    }
+}
+
+#[tokio::test]
+async fn what_no_client_can_read_is_read_where_a_result_was_to_stand() {
+    for (header_block, fault) in HOSTILE {
+        let mut world = Real::start().await;
+        let incidents = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&incidents);
+        let mut options = world.options();
+        options.observer = Observer::new(move |_, incident| {
+            told.lock().expect("whole").push(incident.clone());
+        });
+        world.broker = NatsBroker::connect(options).await.expect("a broker");
+        let ours = result("ours");
+        world
+            .publish_raw(ours.subject.as_bytes(), header_block, b"theirs")
+            .await;
+        let published = world.broker.publish_result(&ours).await;
+        assert_eq!(published, Ok(Publishing::AlreadyThere));
+        let there = world.broker.read_result(&ours.subject).await;
+        let there = there.expect("an answer").expect("a message");
+        assert_eq!(
+            (&*there.body, there.headers),
+            (&b"theirs"[..], Headers::new())
+        );
+        let sequence = 1;
+        let unreadable = Incident::UnreadableResult { sequence, fault };
+        assert_eq!(*incidents.lock().expect("whole"), [unreadable]);
     }
 }
 

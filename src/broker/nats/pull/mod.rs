@@ -35,6 +35,7 @@ use self::{
 use super::{
     super::{BrokerFault, Delivery, Pull, ack_subject::AckSubject, topology::Wanted},
     incident::Incident,
+    kept::Kept,
     link::Link,
     lives::Wire,
     reconcile::reconcile,
@@ -66,12 +67,13 @@ pub struct NatsLane {
     backlog: u64,
 }
 
-/// The connections that a lane uses.
+/// The connections that a lane uses, and where it puts what cannot be read.
 #[derive(Clone, Debug)]
 pub(super) struct LaneLinks {
     pub(super) pull: Arc<Link>,
     pub(super) settle: Arc<Link>,
     pub(super) control: Arc<Link>,
+    pub(super) letters: Arc<Kept>,
 }
 
 /// What a lane wakes up for.

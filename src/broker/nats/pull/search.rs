@@ -187,7 +187,7 @@ impl Search {
         unreadable: &UnreadableHeaders,
     ) -> Result<(), BrokerFault> {
         let letter = self.letter(message, unreadable);
-        dead_letters::bury(&self.links.settle, self.subjects(), &letter).await?;
+        dead_letters::bury(&self.links.letters, self.subjects(), &letter).await?;
         let sequence = message.sequence;
         if stored::remove(&self.links.control, &self.stream(), sequence).await? {
             let fault = unreadable.fault;
