@@ -41,6 +41,7 @@ struct State {
     publish_answers: VecDeque<Result<PublishAck, BrokerFault>>,
     on_publish: Vec<ResultMessage>,
     away: bool,
+    unreadable: Option<String>,
     looks: usize,
 }
 
@@ -116,6 +117,11 @@ impl FakeExchange {
         self.state().away = true;
     }
 
+    /// What stands under this subject breaks the connection of whoever reads it.
+    pub(super) fn break_readers_of(&self, subject: &str) {
+        self.state().unreadable = Some(subject.to_owned());
+    }
+
     pub(super) fn published(&self) -> Vec<Published> {
         self.state().published.clone()
     }
@@ -132,7 +138,7 @@ impl FakeExchange {
     fn look(&self, fits: impl Fn(&str) -> bool) -> Result<Vec<ResultMessage>, BrokerFault> {
         let mut state = self.state();
         state.looks += 1;
-        if state.away {
+        if state.away || state.unreadable.as_deref().is_some_and(&fits) {
             return Err(timed_out());
         }
         let stored = state.stored.iter().filter(|it| fits(&it.subject));

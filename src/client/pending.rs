@@ -122,13 +122,18 @@ impl<E: Exchange> Pending<E> {
 
     /// What stands in the stream for us.
     async fn look(&self) -> Result<Seen, ClientFault> {
-        match self.look_under(&self.asked.place).await? {
+        match self.look_under(&self.asked.place).await {
             // Ours may stand aside already.
-            Seen::Foreign => match self.look_under(&self.asked.aside).await? {
+            Ok(Seen::Foreign) => match self.look_under(&self.asked.aside).await? {
                 Seen::Other | Seen::Foreign => Ok(Seen::Foreign),
                 Seen::Answer(result) => Ok(Seen::Answer(result)),
             },
-            other => Ok(other),
+            // Also where what stands in its place breaks the connection of whoever reads it.
+            Err(fault @ ClientFault::Broker(_)) => match self.look_under(&self.asked.aside).await {
+                Ok(Seen::Answer(result)) => Ok(Seen::Answer(result)),
+                Ok(Seen::Other | Seen::Foreign) | Err(_) => Err(fault),
+            },
+            other => other,
         }
     }
 

@@ -125,6 +125,22 @@ async fn a_result_whose_place_holds_what_no_client_can_read_stands_aside() {
 }
 
 #[tokio::test]
+async fn a_caller_is_answered_although_it_cannot_read_what_stands_in_the_place() {
+    let fleet = Fleet::of(&[ECHO]).await;
+    let _worker = fleet.worker("one").await;
+    for (round, header_block) in HEADER_BLOCKS.into_iter().take(2).enumerate() {
+        let id = format!("r-{round}");
+        let place = place_of(&request(&id, "echo", "Hello"));
+        raw::publish(&fleet.servers.nats, place.as_bytes(), header_block, b"{}");
+        let chain = format!("chain-{id}");
+        let ids = ["--request-id", &id, "--correlation-id", &chain];
+        let asked = [&["invoke"], &ids[..], &["echo", "do", "Hello"]].concat();
+        let answered = fleet.puruto(&asked).await;
+        assert_eq!(answered.code, 0, "{answered:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_message_without_a_request_in_it_is_answered_and_kept_as_a_dead_letter() {
     let fleet = Fleet::of(&[ECHO]).await.with(ACK_WAIT.0, ACK_WAIT.1);
     let worker = [fleet.worker("one").await];

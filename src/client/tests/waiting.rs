@@ -140,6 +140,18 @@ async fn another_requests_result_is_not_ours_and_the_conflicts_answer_stands_asi
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_result_that_stands_aside_is_found_where_its_place_cannot_be_read() {
+    let world = World::new().await;
+    world.exchange.break_readers_of(&ours().subject);
+    let aside = Subjects::default().result_aside(&correlation(), &request(), fingerprint());
+    world
+        .exchange
+        .store(message(aside, fingerprint(), &done("aside")));
+    let pending = world.pending(invocation()).await;
+    assert_eq!(summary_of(pending.result().await.unwrap()), "aside");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_conflict_that_nobody_answers_is_reported_after_the_grace() {
     let world = World::new().await;
     world.exchange.store(theirs());
