@@ -80,13 +80,14 @@ fn summary_of(content: &str) -> String {
 mod tests {
     use std::time::Duration;
 
+    use serde_json::Map;
     use tokio::time::Instant;
 
     use super::*;
     use crate::{
         clock::{Chance, Clock},
         contract::{Draft, MintedIds},
-        runtime::{Shared, breaker::Circuits, config::ProviderConfig},
+        runtime::{FinishReason, Shared, Usage, breaker::Circuits, config::ProviderConfig},
         store::Attempt,
     };
 
@@ -133,6 +134,29 @@ mod tests {
         ));
         let error = chat.handle(context("x")).await.expect_err("no answer");
         assert_eq!(error.kind(), Some("model_unavailable"));
+    }
+
+    #[test]
+    fn a_token_count_that_is_an_estimate_says_so_to_the_caller() {
+        let usage = json!({"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5});
+        let answer = ModelAnswer {
+            content: "hi".to_owned(),
+            model: "m".parse().expect("valid"),
+            usage: Usage {
+                prompt_tokens: 2,
+                completion_tokens: 3,
+                total_tokens: 5,
+            },
+            finish_reason: FinishReason::Stop,
+            tool_calls: vec![],
+            citations: vec![],
+            metadata: Map::from_iter([("usage_estimated".to_owned(), true.into())]),
+        };
+        let output = json!({
+            "content": "hi", "model": "m", "usage": usage, "finish_reason": "stop",
+            "metadata": {"usage_estimated": true},
+        });
+        assert_eq!(result_of(&answer)["output"], output);
     }
 
     #[test]

@@ -49,6 +49,8 @@ fn the_readme_has_every_key_of_each_provider() {
     assert_eq!(keys_under("provider = \"simulated\""), simulated);
     let openai = keys_of_provider("openai", "base_url = 'http://localhost'\nmodel = 'm'");
     assert_eq!(keys_under("provider = \"openai\""), openai);
+    let minimax = keys_of_provider("minimax", "model = 'm'");
+    assert_eq!(keys_under("provider = \"minimax\""), minimax);
     let ollama = keys_of_provider("ollama", "model = 'm'");
     assert_eq!(keys_under("provider = \"ollama\""), ollama);
 }

@@ -6,6 +6,7 @@
 mod api_key;
 mod base_url;
 mod duration;
+mod minimax;
 mod ollama;
 mod openai;
 
@@ -19,11 +20,13 @@ pub(super) use self::api_key::Authorization;
 pub use self::{
     base_url::BaseUrl,
     duration::HumanDuration,
+    minimax::{MiniMaxConfig, MiniMaxRoute},
     ollama::{AnswerFormat, OllamaConfig},
     openai::OpenAiConfig,
 };
 use super::connector::{
     Connector,
+    minimax::MiniMax,
     ollama::Ollama,
     openai::OpenAi,
     simulated::{Simulated, SimulatedConfig},
@@ -43,6 +46,8 @@ pub enum ProviderConfig {
     OpenAi(OpenAiConfig),
     /// A model that Ollama runs.
     Ollama(OllamaConfig),
+    /// MiniMax, over either of its two APIs.
+    MiniMax(MiniMaxConfig),
 }
 
 const fn default_request_timeout() -> HumanDuration {
@@ -58,11 +63,12 @@ impl<'de> Deserialize<'de> for ProviderConfig {
             Some("simulated") => keys(table).map(Self::Simulated),
             Some("openai") => keys(table).map(Self::OpenAi),
             Some("ollama") => keys(table).map(Self::Ollama),
+            Some("minimax") => keys(table).map(Self::MiniMax),
             _ => {
                 let found = provider.unwrap_or_default();
                 Err(de::Error::custom(format_args!(
-                    "provider: invalid value: {found}, expected \"simulated\", \"openai\" or \
-                     \"ollama\""
+                    "provider: invalid value: {found}, expected \"simulated\", \"openai\", \
+                     \"minimax\" or \"ollama\""
                 )))
             }
         }
@@ -104,6 +110,10 @@ impl ProviderConfig {
             Self::Ollama(config) => {
                 let authorization = config.api_key().authorization(env)?;
                 Ollama::new(config, authorization, clock).map(Connector::Ollama)
+            }
+            Self::MiniMax(config) => {
+                let authorization = config.api_key().authorization(env)?;
+                MiniMax::new(config, authorization, clock).map(Connector::MiniMax)
             }
         }
     }
@@ -169,6 +179,7 @@ mod tests {
             "provider = \"simulated\"\nanswer = \"{prompt}\"\nlatency = { min = \"1ms\", max = \"2ms\" }\n\
              errors = [\"503\", \"429 2s\", \"timeout\"]\n[[rules]]\nwhen = \"pay\"\nanswer = \"paid\"".to_owned(),
             "provider = \"ollama\"\nmodel = \"m\"\nformat = \"json\"".to_owned(),
+            "provider = \"minimax\"\nmodel = \"m\"\nroute = \"openai\"".to_owned(),
         ] {
             let config = read(&table).expect("well formed");
             let printed = toml::to_string(&config).expect("prints");

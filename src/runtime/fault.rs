@@ -45,6 +45,9 @@ pub enum Fault {
     /// Too many calls for now: 429.
     #[error("the model server limits the rate of calls: {0}")]
     RateLimited(Refusal),
+    /// Too many tokens for now, or in this one call; the server does not say which.
+    #[error("the model server limits tokens: {0}; ask for less, or less often")]
+    TokenLimited(Refusal),
     /// The account is used up; waiting does not help.
     #[error("the account at the model server is used up: {0}; raise its quota or its balance")]
     QuotaExhausted(Refusal),
@@ -91,6 +94,8 @@ pub enum Again {
     Backoff,
     /// After the longer delay of a server that asks for less.
     LongBackoff,
+    /// The same, if it was the first attempt that failed.
+    LongBackoffOnce,
 }
 
 impl Fault {
@@ -126,6 +131,7 @@ impl Fault {
             | Self::Server(_)
             | Self::Incomplete { .. } => Again::Backoff,
             Self::Overloaded(_) | Self::RateLimited(_) => Again::LongBackoff,
+            Self::TokenLimited(_) => Again::LongBackoffOnce,
         }
     }
 
@@ -145,6 +151,7 @@ impl Fault {
             Self::Server(refusal)
             | Self::Overloaded(refusal)
             | Self::RateLimited(refusal)
+            | Self::TokenLimited(refusal)
             | Self::QuotaExhausted(refusal)
             | Self::Auth(refusal)
             | Self::Rejected(refusal) => Some(refusal),
@@ -165,6 +172,7 @@ impl Fault {
             Self::Server(refusal)
             | Self::Overloaded(refusal)
             | Self::RateLimited(refusal)
+            | Self::TokenLimited(refusal)
             | Self::QuotaExhausted(refusal)
             | Self::Auth(refusal)
             | Self::Rejected(refusal) => Some(refusal.status),
@@ -190,6 +198,7 @@ impl Fault {
             | Self::Overloaded(_)
             | Self::Incomplete { .. } => Ended::Failure,
             Self::RateLimited(_)
+            | Self::TokenLimited(_)
             | Self::QuotaExhausted(_)
             | Self::Auth(_)
             | Self::Rejected(_)
@@ -210,6 +219,7 @@ impl Fault {
             | Self::Server(_)
             | Self::Overloaded(_)
             | Self::RateLimited(_)
+            | Self::TokenLimited(_)
             | Self::QuotaExhausted(_)
             | Self::Auth(_)
             | Self::Rejected(_)
@@ -222,7 +232,9 @@ impl Fault {
     #[must_use]
     pub const fn kind(&self) -> IpcKind {
         match self {
-            Self::RateLimited(_) | Self::QuotaExhausted(_) => IpcKind::RateLimited,
+            Self::RateLimited(_) | Self::TokenLimited(_) | Self::QuotaExhausted(_) => {
+                IpcKind::RateLimited
+            }
             Self::Auth(_) => IpcKind::Auth,
             Self::CircuitOpen { .. } => IpcKind::CircuitOpen,
             Self::Connection { .. }
@@ -247,6 +259,7 @@ impl Fault {
             Self::Server(_) => "server_error",
             Self::Overloaded(_) => "overloaded",
             Self::RateLimited(_) => "rate_limited",
+            Self::TokenLimited(_) => "token_limited",
             Self::QuotaExhausted(_) => "quota_exhausted",
             Self::Auth(_) => "auth",
             Self::Rejected(_) => "rejected",

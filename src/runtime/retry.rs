@@ -126,7 +126,8 @@ impl RetryPolicy {
             Again::Never => return Retry::Stop(Stop::Final),
             _ if attempt.calls() >= self.calls_max => return Retry::Stop(Stop::AttemptsSpent),
             Again::Backoff => self.backoff.delay(attempt, chance),
-            Again::LongBackoff => self.backoff.long_delay(attempt, chance),
+            Again::LongBackoffOnce if attempt > Attempt::FIRST => return Retry::Stop(Stop::Final),
+            Again::LongBackoff | Again::LongBackoffOnce => self.backoff.long_delay(attempt, chance),
         };
         let delay = match fault.retry_after() {
             Some(floor) if floor > delay => self.backoff.not_before(floor, chance),
@@ -214,6 +215,14 @@ mod tests {
         ] {
             assert_eq!(next(&fault, 0, PLENTY), Retry::Stop(Stop::Final), "{fault}");
         }
+    }
+
+    #[test]
+    fn a_token_limit_is_waited_out_once_and_never_a_second_time() {
+        let fault = Fault::TokenLimited(refusal(200, None));
+        let delay = delay_secs(next(&fault, 0, PLENTY));
+        assert!((3.6..=4.4).contains(&delay), "{delay}");
+        assert_eq!(next(&fault, 1, PLENTY), Retry::Stop(Stop::Final));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Never: a provider's wire form, or the key in anything but the one header.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use reqwest::{
     Client, StatusCode, Url,
@@ -34,6 +34,7 @@ pub(super) struct Endpoint {
 #[derive(Debug)]
 pub(super) struct HttpReply {
     pub(super) status: HttpStatus,
+    pub(super) headers: HeaderMap,
     /// How long the server asks to be left alone.
     pub(super) retry_after: Option<Duration>,
     pub(super) body: Vec<u8>,
@@ -91,9 +92,9 @@ impl Endpoint {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization.header());
         }
-        let response = request.send().await.map_err(http::unanswered)?;
+        let mut response = request.send().await.map_err(http::unanswered)?;
         let status = response.status();
-        let retry_after = self.retry_after(response.headers());
+        let headers = mem::take(response.headers_mut());
         let body = if status.is_success() {
             http::body(response, body_max).await?
         } else {
@@ -101,7 +102,8 @@ impl Endpoint {
         };
         Ok(HttpReply {
             status: HttpStatus(status.as_u16()),
-            retry_after,
+            retry_after: self.retry_after(&headers),
+            headers,
             body,
         })
     }

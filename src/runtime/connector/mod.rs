@@ -3,6 +3,8 @@
 //! A connector builds the payload once a call, sends it once an attempt, and reads the reply into
 //! a draft. Never: a retry, a time-out of its own, or a check of the output contract.
 
+/// MiniMax, over either of its two APIs.
+pub mod minimax;
 /// A model that Ollama runs.
 pub mod ollama;
 /// Any endpoint that speaks OpenAI's chat completions.
@@ -21,7 +23,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 
 pub use self::http::install_tls;
-use self::{ollama::Ollama, openai::OpenAi, simulated::Simulated};
+use self::{minimax::MiniMax, ollama::Ollama, openai::OpenAi, simulated::Simulated};
 use super::{
     Fault, ModelCall, ModelName,
     breaker::{Breaker, BreakerRules, CircuitName, Circuits},
@@ -40,6 +42,8 @@ pub enum Connector {
     OpenAi(OpenAi),
     /// A model that Ollama runs.
     Ollama(Ollama),
+    /// MiniMax, over either of its two APIs.
+    MiniMax(MiniMax),
 }
 
 /// A call in the provider's wire form.
@@ -89,6 +93,7 @@ impl Connector {
             Self::Simulated(_) => "simulated",
             Self::OpenAi(_) => "openai",
             Self::Ollama(_) => "ollama",
+            Self::MiniMax(_) => "minimax",
         }
     }
 
@@ -99,6 +104,7 @@ impl Connector {
             Self::Simulated(_) => "simulated",
             Self::OpenAi(openai) => openai.endpoint().as_str(),
             Self::Ollama(ollama) => ollama.endpoint().as_str(),
+            Self::MiniMax(minimax) => minimax.endpoint().as_str(),
         }
     }
 
@@ -109,6 +115,7 @@ impl Connector {
             Self::Simulated(simulated) => simulated.model(),
             Self::OpenAi(openai) => openai.model(),
             Self::Ollama(ollama) => ollama.model(),
+            Self::MiniMax(minimax) => minimax.model(),
         }
     }
 
@@ -124,7 +131,9 @@ impl Connector {
         let name = CircuitName::new(self.provider(), self.host(), self.model().as_str());
         match self {
             Self::Simulated(_) => Breaker::new(name, rules, Arc::clone(observe)),
-            Self::OpenAi(_) | Self::Ollama(_) => circuits.breaker(&name, rules, observe),
+            Self::OpenAi(_) | Self::Ollama(_) | Self::MiniMax(_) => {
+                circuits.breaker(&name, rules, observe)
+            }
         }
     }
 
@@ -133,6 +142,7 @@ impl Connector {
             Self::Simulated(_) => "simulated",
             Self::OpenAi(openai) => openai.endpoint().host(),
             Self::Ollama(ollama) => ollama.endpoint().host(),
+            Self::MiniMax(minimax) => minimax.endpoint().host(),
         }
     }
 
@@ -143,6 +153,7 @@ impl Connector {
             Self::Simulated(_) => SIMULATED_TIMEOUT,
             Self::OpenAi(openai) => openai.request_timeout(),
             Self::Ollama(ollama) => ollama.request_timeout(),
+            Self::MiniMax(minimax) => minimax.request_timeout(),
         }
     }
 
@@ -153,6 +164,7 @@ impl Connector {
             Self::Simulated(_) => Payload::default(),
             Self::OpenAi(openai) => openai.build(call),
             Self::Ollama(ollama) => ollama.build(call),
+            Self::MiniMax(minimax) => minimax.build(call),
         }
     }
 
@@ -171,6 +183,7 @@ impl Connector {
             // Boxed, so that ten thousand simulated calls do not each carry an HTTP exchange.
             Self::OpenAi(openai) => Box::pin(openai.attempt(payload)).await.map(Reply::Body),
             Self::Ollama(ollama) => Box::pin(ollama.attempt(payload)).await.map(Reply::Body),
+            Self::MiniMax(minimax) => Box::pin(minimax.attempt(payload)).await.map(Reply::Body),
         }
     }
 
@@ -182,6 +195,7 @@ impl Connector {
         match (self, reply) {
             (_, Reply::Draft(draft)) => Ok(draft),
             (Self::Ollama(ollama), Reply::Body(body)) => ollama.read(call, &body),
+            (Self::MiniMax(_), Reply::Body(body)) => minimax::read(&body),
             (Self::OpenAi(_) | Self::Simulated(_), Reply::Body(body)) => openai::read(&body),
         }
     }

@@ -9,7 +9,10 @@ mod wire;
 
 use std::time::Duration;
 
-pub(super) use self::wire::read;
+pub(super) use self::{
+    refusal::{classify as refusal, of_error as refusal_of},
+    wire::{Defaults, Request, draft, read},
+};
 use super::{Payload, endpoint::Endpoint, http};
 use crate::{
     clock::Clock,
@@ -23,7 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub struct OpenAi {
     endpoint: Endpoint,
-    defaults: wire::Defaults,
+    defaults: Defaults,
     model: ModelName,
     request_timeout: Duration,
 }
@@ -41,7 +44,7 @@ impl OpenAi {
         let url = config.base_url.join("chat/completions");
         Ok(Self {
             endpoint: Endpoint::new(url, authorization, clock)?,
-            defaults: wire::Defaults {
+            defaults: Defaults {
                 temperature: config.temperature,
                 max_tokens: config.max_tokens,
             },

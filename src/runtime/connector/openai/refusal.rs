@@ -22,7 +22,7 @@ const QUOTA_CODES: [&str; 4] = [
 ];
 
 /// The fault of a response that is no success.
-pub(super) fn classify(reply: &HttpReply) -> Fault {
+pub(in super::super) fn classify(reply: &HttpReply) -> Fault {
     let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     let error = body.get("error").unwrap_or(&Value::Null);
     of_error(reply.status, error, reply.retry_after)
@@ -37,7 +37,12 @@ pub(super) fn under_success(error: &Value) -> Fault {
     of_error(HttpStatus(status.unwrap_or(500)), error, None)
 }
 
-fn of_error(status: HttpStatus, error: &Value, retry_after: Option<Duration>) -> Fault {
+/// The fault of `error` under this status.
+pub(in super::super) fn of_error(
+    status: HttpStatus,
+    error: &Value,
+    retry_after: Option<Duration>,
+) -> Fault {
     let text = |key| error.get(key).and_then(Value::as_str);
     let quota = |raw: &&str| QUOTA_CODES.contains(raw);
     let names = [text("code"), text("type")];
@@ -57,6 +62,7 @@ fn of_error(status: HttpStatus, error: &Value, retry_after: Option<Duration>) ->
 
 #[cfg(test)]
 mod tests {
+    use reqwest::header::HeaderMap;
     use serde_json::json;
 
     use super::*;
@@ -64,6 +70,7 @@ mod tests {
     fn refused(status: u16, body: &str) -> Fault {
         classify(&HttpReply {
             status: HttpStatus(status),
+            headers: HeaderMap::new(),
             retry_after: None,
             body: body.into(),
         })

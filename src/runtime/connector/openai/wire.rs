@@ -14,13 +14,13 @@ use crate::runtime::{
 
 /// What is sent for a call that does not say.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Defaults {
-    pub(super) temperature: Option<Temperature>,
-    pub(super) max_tokens: Option<MaxTokens>,
+pub(in super::super) struct Defaults {
+    pub(in super::super) temperature: Option<Temperature>,
+    pub(in super::super) max_tokens: Option<MaxTokens>,
 }
 
 #[derive(Serialize)]
-struct Request<'c> {
+pub(in super::super) struct Request<'c> {
     model: &'c str,
     messages: Vec<Message<'c>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,18 +36,24 @@ struct Message<'c> {
     content: &'c str,
 }
 
+impl<'c> Request<'c> {
+    pub(in super::super) fn of(call: &'c ModelCall, defaults: Defaults) -> Self {
+        let messages = call.messages.iter().map(|message| Message {
+            role: message.role,
+            content: &message.content,
+        });
+        Self {
+            model: call.model.as_str(),
+            messages: messages.collect(),
+            temperature: call.temperature.or(defaults.temperature),
+            max_tokens: call.max_tokens.or(defaults.max_tokens),
+            stream: false,
+        }
+    }
+}
+
 pub(super) fn request(call: &ModelCall, defaults: Defaults) -> Vec<u8> {
-    let messages = call.messages.iter().map(|message| Message {
-        role: message.role,
-        content: &message.content,
-    });
-    let request = Request {
-        model: call.model.as_str(),
-        messages: messages.collect(),
-        temperature: call.temperature.or(defaults.temperature),
-        max_tokens: call.max_tokens.or(defaults.max_tokens),
-        stream: false,
-    };
+    let request = Request::of(call, defaults);
     serde_json::to_vec(&request).expect("texts and numbers can always be written as JSON")
 }
 
@@ -57,20 +63,27 @@ pub(super) fn request(call: &ModelCall, defaults: Defaults) -> Vec<u8> {
 /// [`Fault::Contract`] when there is no JSON object or no choice; the server's own fault when the
 /// body is an error.
 pub(in super::super) fn read(body: &[u8]) -> Result<Draft, Fault> {
-    let mut response = object_in(body)?;
+    draft(object_in(body)?)
+}
+
+/// The first choice of `response`, as a draft.
+///
+/// # Errors
+/// As [`read`].
+pub(in super::super) fn draft(mut response: Map<String, Value>) -> Result<Draft, Fault> {
     let choice = match taken(&mut response, "choices") {
         Value::Array(choices) => choices.into_iter().next(),
         _ => None,
     };
     let error = taken(&mut response, "error");
     match choice {
-        Some(Value::Object(choice)) => Ok(draft(response, choice)),
+        Some(Value::Object(choice)) => Ok(draft_of(response, choice)),
         _ if !error.is_null() => Err(refusal::under_success(&error)),
         _ => Err(violated("choices", "an array with an object", "none")),
     }
 }
 
-fn draft(mut response: Map<String, Value>, mut choice: Map<String, Value>) -> Draft {
+fn draft_of(mut response: Map<String, Value>, mut choice: Map<String, Value>) -> Draft {
     let mut message = object(taken(&mut choice, "message"));
     let mut metadata = Map::new();
     if let id @ Value::String(_) = taken(&mut response, "id") {

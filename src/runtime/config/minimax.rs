@@ -1,0 +1,71 @@
+//! The keys of `provider = "minimax"`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApiKeyPlace, BaseUrl, HumanDuration, default_request_timeout};
+use crate::runtime::{MaxTokens, ModelName, Temperature};
+
+/// Where MiniMax is, and how it is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MiniMaxConfig {
+    /// Where the API starts; the path of the route is added. MiniMax's own by default.
+    #[serde(default = "worldwide")]
+    pub base_url: BaseUrl,
+    /// Which of the two APIs is asked.
+    #[serde(default)]
+    pub route: MiniMaxRoute,
+    /// The model to ask.
+    pub model: ModelName,
+    /// The environment variable that holds the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// The file that holds the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_file: Option<PathBuf>,
+    /// Longest attempt.
+    #[serde(default = "default_request_timeout")]
+    pub request_timeout: HumanDuration,
+    /// Longest answer, for calls that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<MaxTokens>,
+    /// How freely the model chooses, for calls that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Temperature>,
+}
+
+/// One of MiniMax's two APIs for the same models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MiniMaxRoute {
+    /// `/text/chatcompletion_v2`.
+    #[default]
+    Native,
+    /// `/chat/completions`, as OpenAI has it.
+    OpenAi,
+}
+
+impl MiniMaxRoute {
+    /// The path behind the base url.
+    pub(in crate::runtime) const fn path(self) -> &'static str {
+        match self {
+            Self::Native => "text/chatcompletion_v2",
+            Self::OpenAi => "chat/completions",
+        }
+    }
+}
+
+impl MiniMaxConfig {
+    pub(super) fn api_key(&self) -> ApiKeyPlace<'_> {
+        ApiKeyPlace {
+            env: self.api_key_env.as_deref(),
+            file: self.api_key_file.as_deref(),
+        }
+    }
+}
+
+fn worldwide() -> BaseUrl {
+    "https://api.minimax.io/v1".parse().expect("a base url")
+}

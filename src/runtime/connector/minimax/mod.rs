@@ -1,0 +1,106 @@
+//! MiniMax, over its native API or its OpenAI-compatible one.
+//!
+//! Both fail in the same three shapes and answer in OpenAI's, so that they differ in address and
+//! request alone. Never: a retry.
+
+mod code;
+mod refusal;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::time::Duration;
+
+use tracing::debug;
+
+pub(super) use self::wire::read;
+use super::{
+    Payload,
+    endpoint::{Endpoint, HttpReply},
+    http, openai,
+};
+use crate::{
+    clock::Clock,
+    runtime::{
+        Fault, ModelCall, ModelName,
+        config::{Authorization, MiniMaxConfig, MiniMaxRoute, Mistake},
+        fault::ProviderCode,
+    },
+};
+
+/// The headers by which MiniMax's support finds a call.
+const TRACE_HEADERS: [&str; 2] = ["trace_id", "trace-id"];
+
+/// One endpoint and how its model is asked.
+#[derive(Debug)]
+pub struct MiniMax {
+    endpoint: Endpoint,
+    route: MiniMaxRoute,
+    defaults: openai::Defaults,
+    model: ModelName,
+    request_timeout: Duration,
+}
+
+impl MiniMax {
+    /// The endpoint of `config`, asked with the key in `authorization`.
+    ///
+    /// # Errors
+    /// A machine on which no HTTP client can be made.
+    pub(in crate::runtime) fn new(
+        config: &MiniMaxConfig,
+        authorization: Option<Authorization>,
+        clock: Clock,
+    ) -> Result<Self, Mistake> {
+        let url = config.base_url.join(config.route.path());
+        Ok(Self {
+            endpoint: Endpoint::new(url, authorization, clock)?,
+            route: config.route,
+            defaults: openai::Defaults {
+                temperature: config.temperature,
+                max_tokens: config.max_tokens,
+            },
+            model: config.model.clone(),
+            request_timeout: config.request_timeout.0,
+        })
+    }
+
+    pub(super) const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    pub(super) const fn model(&self) -> &ModelName {
+        &self.model
+    }
+
+    pub(super) const fn request_timeout(&self) -> Duration {
+        self.request_timeout
+    }
+
+    pub(super) fn build(&self, call: &ModelCall) -> Payload {
+        Payload(wire::request(call, self.defaults, self.route).into())
+    }
+
+    /// The body of a response with the status of a success; it may still tell of a failure.
+    pub(super) async fn attempt(&self, payload: &Payload) -> Result<Vec<u8>, Fault> {
+        let reply = self.endpoint.post(payload, http::BODY_MAX).await?;
+        if let Some(trace_id) = trace_id(&reply) {
+            debug!(
+                status = reply.status.0,
+                trace_id = trace_id.as_str(),
+                "minimax_trace"
+            );
+        }
+        if reply.is_success() {
+            Ok(reply.body)
+        } else {
+            Err(refusal::classify(&reply))
+        }
+    }
+}
+
+fn trace_id(reply: &HttpReply) -> Option<ProviderCode> {
+    let mut values = TRACE_HEADERS
+        .iter()
+        .filter_map(|name| reply.headers.get(*name)?.to_str().ok());
+    values.find_map(ProviderCode::read)
+}
