@@ -37,6 +37,10 @@ const SEARCH_WITHIN: Duration = Duration::from_secs(10);
 /// Messages that one search looks at, at most.
 const LOOKS_MAX: usize = 512;
 
+/// Messages that are handed over at most where nothing was found that explains the break: more
+/// than were owed, since those of other workers stand among them.
+const UNSURE_MAX: usize = 128;
+
 /// Sequences that are looked through first, the highest ones; then twice as many, and so on.
 const FIRST_STRETCH: u64 = 64;
 
@@ -105,7 +109,12 @@ impl Search {
             self.look(standing.ack_floor.stream_seq, floor, &mut looks)
                 .await?;
         }
-        let most = if removed { LOOKS_MAX } else { seen.owed() };
+        let most = match (removed, seen.owed()) {
+            (true, _) => LOOKS_MAX,
+            (false, 0) => 0,
+            // Another worker's search may have removed what broke this connection.
+            (false, owed) => owed.max(UNSURE_MAX),
+        };
         let unseen = readable.into_iter().filter(|it| !seen.holds(*it));
         let unseen: Vec<_> = unseen.collect();
         for &sequence in unseen.iter().rev().take(most).rev() {
