@@ -1,4 +1,7 @@
 //! The lead: a lease in the store, taken and kept under the name of the worker's session.
+//!
+//! Never by a worker that does not hear itself through the broker: cut off from it, it could not
+//! tell who is dead, nor give anything back, and would keep those from it who can.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,6 +12,7 @@ use tokio::{
 
 use super::Supervisor;
 use crate::{
+    broker::{Pong, Presence},
     pipeline::Session,
     store::{SessionId, Supervision},
 };
@@ -19,7 +23,12 @@ pub(super) const LEASE: Duration = Duration::from_millis(1_500);
 /// How often the leader renews it and the others ask for it.
 const STAND_EVERY: Duration = Duration::from_millis(500);
 
-const _: () = assert!(STAND_EVERY.as_millis() * 2 < LEASE.as_millis());
+/// How long a worker's own answer may take on its way to the broker and back.
+const OWN_PING_BOUND: Duration = Duration::from_millis(200);
+
+// One ping may get lost, and the lead goes on.
+const _: () =
+    assert!((STAND_EVERY.as_millis() + OWN_PING_BOUND.as_millis()) * 2 < LEASE.as_millis());
 
 /// A lead, from the moment at which it was asked for.
 #[derive(Clone, Debug)]
@@ -36,16 +45,24 @@ impl Lead {
     }
 }
 
-impl<B, S: Supervision> Supervisor<B, S> {
+impl<B: Presence, S: Supervision> Supervisor<B, S> {
     /// Asks for the lead again and again, and says in `leads` what came of it.
     pub(super) async fn stand(&self, leads: watch::Sender<Option<Lead>>) {
         loop {
             match self.sessions.current() {
-                Some(session) => self.ask(&session, &leads).await,
+                Some(session) if self.hears_itself(&session).await => {
+                    self.ask(&session, &leads).await;
+                }
+                // A lead that is not renewed ends by itself.
+                Some(_) => {}
                 None => drop(leads.send_replace(None)),
             }
             sleep(self.chance.around(STAND_EVERY, 0.1)).await;
         }
+    }
+
+    async fn hears_itself(&self, session: &Session) -> bool {
+        self.broker.ping(&session.id, OWN_PING_BOUND).await == Pong::Answered
     }
 
     async fn ask(&self, session: &Arc<Session>, leads: &watch::Sender<Option<Lead>>) {

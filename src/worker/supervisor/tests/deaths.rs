@@ -101,6 +101,24 @@ async fn a_dead_supervisor_is_replaced_and_buried_within_three_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_supervisor_that_does_not_hear_itself_lets_another_lead_who_buries_the_dead() {
+    let world = World::new();
+    let (leader, other) = world.two().await;
+    let holder = world.process().await;
+    world.pass(Duration::from_secs(1)).await;
+    let _message = world.held_by(&holder, "1").await;
+    world.broker.stop_answering(&leader.session.id);
+    world.pass(Duration::from_secs(4)).await;
+
+    holder.die();
+    world.pass(Duration::from_secs(1)).await;
+
+    assert!(leader.counts("puruto_supervisor 0") && other.counts("puruto_supervisor 1"));
+    assert!(!world.lives(&holder).await);
+    assert!(other.counts("puruto_takeover_naks_total 1"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_supervisor_that_fails_half_way_finishes_the_next_time() {
     let world = World::new();
     let (leader, holder) = world.two().await;
