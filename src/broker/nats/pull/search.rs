@@ -12,7 +12,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
 
 use super::{
     super::{acks, api, dead_letters, incident::Incident, stored},
@@ -40,6 +43,9 @@ const LOOKS_MAX: usize = 512;
 /// Messages that are handed over at most where nothing was found that explains the break: more
 /// than were owed, since those of other workers stand among them.
 const UNSURE_MAX: usize = 128;
+
+/// Before each further look.
+const LATER_LOOKS: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(1)];
 
 /// Sequences that are looked through first, the highest ones; then twice as many, and so on.
 const FIRST_STRETCH: u64 = 64;
@@ -86,9 +92,20 @@ impl Search {
         timeout(STANDING_WITHIN, asked).await.ok()?.ok()
     }
 
-    /// Searches what was delivered and not seen.
+    /// Searches what was delivered and not seen, and looks again after a while: until the broker
+    /// has noticed that the connection is gone, it goes on delivering to it.
     pub(super) async fn run(self, seen: Seen, standing: Standing) {
-        match timeout(SEARCH_WITHIN, self.search(&seen, &standing)).await {
+        self.search_in_time(&seen, &standing, LOOKS_MAX).await;
+        for pause in LATER_LOOKS {
+            sleep(pause).await;
+            if let Some(standing) = self.standing().await {
+                self.search_in_time(&seen, &standing, UNSURE_MAX).await;
+            }
+        }
+    }
+
+    async fn search_in_time(&self, seen: &Seen, standing: &Standing, looks: usize) {
+        match timeout(SEARCH_WITHIN, self.search(seen, standing, looks)).await {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => {
                 tracing::warn!(target = %self.target, %fault, "a broken pull was not searched");
@@ -99,8 +116,12 @@ impl Search {
         }
     }
 
-    async fn search(&self, seen: &Seen, standing: &Standing) -> Result<(), BrokerFault> {
-        let mut looks = LOOKS_MAX;
+    async fn search(
+        &self,
+        seen: &Seen,
+        standing: &Standing,
+        mut looks: usize,
+    ) -> Result<(), BrokerFault> {
         let floor = seen.floor().max(standing.ack_floor.stream_seq);
         let last = standing.delivered.stream_seq;
         let Looked { readable, removed } = self.look(floor, last, &mut looks).await?;
