@@ -28,7 +28,7 @@ use self::{
     inbox::{Inbox, Unsendable},
     retire::{Late, Leaving},
     search::Search,
-    seen::{Came, Seen},
+    seen::{Came, Recent, Seen},
     status::Heard,
     trouble::Trouble,
 };
@@ -60,6 +60,7 @@ pub struct NatsLane {
     inbox: Option<Inbox>,
     late: Option<Late>,
     seen: Seen,
+    recent: Recent,
     /// Searches when the connection broke.
     search: Search,
     found: mpsc::UnboundedReceiver<Delivery>,
@@ -117,6 +118,7 @@ impl NatsLane {
             inbox: None,
             late: None,
             seen: Seen::default(),
+            recent: Recent::default(),
             search,
             found,
             backlog: 0,
@@ -136,10 +138,11 @@ impl NatsLane {
             };
         }
         if self.account.demanded() == 0 {
-            return self.found.recv().await.map(|found| self.arrived(found));
+            let found = self.found.recv().await?;
+            return self.newly_found(found);
         }
         if let Ok(found) = self.found.try_recv() {
-            return Some(self.arrived(found));
+            return self.newly_found(found);
         }
         if self.inbox.is_none() {
             self.open().await;
@@ -161,7 +164,7 @@ impl NatsLane {
         }
         match self.wake().await {
             Woken::Message(message) => self.take(message),
-            Woken::Found(delivery) => Some(self.arrived(delivery)),
+            Woken::Found(delivery) => self.newly_found(delivery),
             Woken::Silence => {
                 self.links.pull.happened(&Incident::PullStalled);
                 self.give_up_inbox(Leaving::Whole);
@@ -240,6 +243,7 @@ impl NatsLane {
         let ack = ack_of(&message);
         if let Some(ack) = ack {
             self.seen.saw(ack.sequence, came);
+            self.recent.add(ack.sequence);
         }
         match status::read(&message) {
             Heard::Delivery => {
@@ -266,6 +270,15 @@ impl NatsLane {
             }
         }
         None
+    }
+
+    /// What a search found, unless it came by itself meanwhile.
+    fn newly_found(&mut self, delivery: Delivery) -> Option<Delivery> {
+        if self.recent.holds(delivery.sequence) {
+            return None;
+        }
+        self.recent.add(delivery.sequence);
+        Some(self.arrived(delivery))
     }
 
     fn arrived(&mut self, delivery: Delivery) -> Delivery {

@@ -1,5 +1,7 @@
 //! What a lane has seen of its consumer's deliveries.
 
+use std::collections::VecDeque;
+
 /// Sequences that came, and what was still to come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
@@ -54,6 +56,28 @@ impl Seen {
     /// Whether a sequence above the floor came all the same.
     pub(super) fn holds(&self, sequence: u64) -> bool {
         self.later.contains(&sequence)
+    }
+}
+
+/// How many sequences are remembered: more than a search hands over.
+const RECENT_MAX: usize = 1_024;
+
+/// The sequences that came last, by whatever way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recent(VecDeque<u64>);
+
+impl Recent {
+    /// A delivery came.
+    pub(super) fn add(&mut self, sequence: u64) {
+        if self.0.len() == RECENT_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(sequence);
+    }
+
+    /// Whether it is among those that came last.
+    pub(super) fn holds(&self, sequence: u64) -> bool {
+        self.0.contains(&sequence)
     }
 }
 

@@ -174,13 +174,11 @@ where
             message,
         };
         self.broker.bury(&letter).await?;
-        self.broker.remove(sequence).await?;
-        self.metrics.buried(letter.reason);
-        tracing::warn!(
-            sequence,
-            detail,
-            "message buried: nobody can be asked for it"
-        );
+        // A worker whose connection it broke may have been quicker.
+        if self.broker.remove(sequence).await? {
+            self.metrics.buried(letter.reason);
+            tracing::warn!(sequence, detail, "message buried");
+        }
         Ok(())
     }
 
