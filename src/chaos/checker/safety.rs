@@ -78,14 +78,21 @@ fn other_bytes(story: &Story<'_>) -> Option<String> {
     if story.may_hold_an_untold_commit() {
         return None;
     }
-    let committed = |digest: &Digest| story.commits().any(|it| it.digest == digest);
+    let mut committed: Vec<&Digest> = story.commits().map(|it| it.digest).collect();
+    for entry in &story.entries {
+        if let Event::Publishing { digest, worker, .. } = &entry.event
+            && story.may_have_been_committed_by_another(worker, entry.at)
+        {
+            committed.push(digest);
+        }
+    }
     let sent = story.entries.iter().find_map(|entry| match &entry.event {
-        Event::Publishing { digest, worker, .. } if !committed(digest) => {
+        Event::Publishing { digest, worker, .. } if !committed.contains(&digest) => {
             Some(format!("{worker} sent {digest} at {}", entry.at))
         }
         _ => None,
     });
-    let stands = story.stands().filter(|it| !committed(it.digest));
+    let stands = story.stands().filter(|it| !committed.contains(&it.digest));
     sent.or_else(|| Some(format!("{} stands", stands?.digest)))
 }
 

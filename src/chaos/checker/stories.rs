@@ -184,6 +184,27 @@ impl<'h> Story<'h> {
         })
     }
 
+    /// Whether somebody else than `publisher` had asked the store by then to take a result and did
+    /// not know yet what came of it. A call that timed out may be carried out; whoever asks the
+    /// store then learns of the result before its own worker does, who is refused when it asks
+    /// again after the request was settled.
+    pub(super) fn may_have_been_committed_by_another(&self, publisher: &WorkerId, by: At) -> bool {
+        let told = |of: &ClaimId| {
+            self.entries.iter().any(|entry| match &entry.event {
+                Event::Committed { claim, .. } | Event::Refused { claim, .. } => {
+                    claim == of && entry.at <= by
+                }
+                _ => false,
+            })
+        };
+        self.entries.iter().any(|entry| match &entry.event {
+            Event::Committing { worker, claim, .. } => {
+                worker != publisher && entry.at <= by && !told(claim)
+            }
+            _ => false,
+        })
+    }
+
     pub(super) fn executions(&self) -> usize {
         let started = |it: &&&Entry| matches!(it.event, Event::Started { .. });
         self.entries.iter().filter(started).count()

@@ -120,6 +120,21 @@ fn what_stands_and_was_never_committed_is_other_bytes_and_a_changed_answer() {
 }
 
 #[test]
+fn a_worker_that_is_refused_after_another_published_its_commit_is_not_accused() {
+    let tale = Tale::default()
+        .at(0, accepted())
+        .at(10, claimed("w1", "c1", 10))
+        .at(12, started("w1", "c1"))
+        // The store stands still: the call times out, and is carried out when it goes on.
+        .at(20, committing("w1", "c1"));
+    let tale = tells(tale, 600, ("w2", "d1"))
+        .at(700, refused("w1", "c1"))
+        .at(20_000, Event::Calm)
+        .at(20_001, stands("d1", None));
+    tale.breaks(&[]);
+}
+
+#[test]
 fn a_worker_that_died_before_it_could_tell_of_its_commit_is_not_accused() {
     let tale = Tale::default()
         .at(0, accepted())
