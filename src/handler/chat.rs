@@ -36,14 +36,12 @@ impl Chat {
 
     fn call(&self, context: &Context) -> ModelCall {
         let user = Message::user(Arc::<str>::from(context.request.prompt.as_str()));
-        ModelCall {
-            request_id: context.request.request_id.clone(),
-            model: self.runtime.model().clone(),
-            messages: self.system.iter().cloned().chain([user]).collect(),
-            temperature: None,
-            max_tokens: None,
-            deadline: context.deadline,
-        }
+        ModelCall::new(
+            context.request.request_id.clone(),
+            self.runtime.model().clone(),
+            self.system.iter().cloned().chain([user]).collect(),
+            context.deadline,
+        )
     }
 }
 

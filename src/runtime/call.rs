@@ -5,8 +5,9 @@
 use std::{fmt, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize, Serializer, de};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
+use super::{calls_made::CallCount, waiting::Waiting};
 use crate::contract::RequestId;
 
 /// One question to a model and the moment after which nobody wants the answer.
@@ -24,9 +25,41 @@ pub struct ModelCall {
     pub max_tokens: Option<MaxTokens>,
     /// No attempt starts at or after this moment, and a running one ends there.
     pub deadline: Instant,
+    /// How often the server was called for it already, perhaps by another worker.
+    pub made: CallCount,
+    /// Waits for it between attempts; it sleeps by itself when absent.
+    pub waiting: Option<Arc<dyn Waiting>>,
 }
 
 impl ModelCall {
+    /// The question in `messages`, all else left open.
+    #[must_use]
+    pub fn new(
+        request_id: RequestId,
+        model: ModelName,
+        messages: Vec<Message>,
+        deadline: Instant,
+    ) -> Self {
+        Self {
+            request_id,
+            model,
+            messages,
+            temperature: None,
+            max_tokens: None,
+            deadline,
+            made: CallCount::default(),
+            waiting: None,
+        }
+    }
+
+    /// Returns after `delay`.
+    pub async fn wait(&self, delay: Duration) {
+        match &self.waiting {
+            Some(waiting) => waiting.wait(delay).await,
+            None => sleep(delay).await,
+        }
+    }
+
     /// Time until the deadline; zero once it has passed.
     #[must_use]
     pub fn time_left(&self) -> Duration {

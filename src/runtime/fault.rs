@@ -77,6 +77,14 @@ pub enum Fault {
         /// When it is worth asking again.
         retry_in: Duration,
     },
+    /// As often as a request may call it the server was called, before this worker got the request.
+    #[error(
+        "the model server was called {calls} times for this request before it was handed over, as often as it may be"
+    )]
+    CallsSpent {
+        /// How often.
+        calls: u8,
+    },
     /// The server broke the generation off.
     #[error("the model server broke the answer off: finish_reason {reason}")]
     Incomplete {
@@ -125,6 +133,7 @@ impl Fault {
             | Self::Rejected(_)
             | Self::Contract(_)
             | Self::CircuitOpen { .. }
+            | Self::CallsSpent { .. }
             | Self::BodyTooLarge { .. } => Again::Never,
             Self::Connection { .. }
             | Self::Timeout { .. }
@@ -161,6 +170,7 @@ impl Fault {
             | Self::Contract(_)
             | Self::BodyTooLarge { .. }
             | Self::CircuitOpen { .. }
+            | Self::CallsSpent { .. }
             | Self::Incomplete { .. } => None,
         }
     }
@@ -183,7 +193,8 @@ impl Fault {
             Self::Connection { .. }
             | Self::Timeout { .. }
             | Self::DeadlinePassed
-            | Self::CircuitOpen { .. } => None,
+            | Self::CircuitOpen { .. }
+            | Self::CallsSpent { .. } => None,
         }
     }
 
@@ -204,7 +215,9 @@ impl Fault {
             | Self::Rejected(_)
             | Self::Contract(_)
             | Self::BodyTooLarge { .. } => Ended::Success,
-            Self::DeadlinePassed | Self::CircuitOpen { .. } => Ended::Neutral,
+            Self::DeadlinePassed | Self::CircuitOpen { .. } | Self::CallsSpent { .. } => {
+                Ended::Neutral
+            }
         }
     }
 
@@ -224,6 +237,7 @@ impl Fault {
             | Self::Auth(_)
             | Self::Rejected(_)
             | Self::CircuitOpen { .. }
+            | Self::CallsSpent { .. }
             | Self::Incomplete { .. } => ErrorCode::IpcError,
         }
     }
@@ -245,6 +259,7 @@ impl Fault {
             | Self::Rejected(_)
             | Self::Contract(_)
             | Self::BodyTooLarge { .. }
+            | Self::CallsSpent { .. }
             | Self::Incomplete { .. } => IpcKind::ModelUnavailable,
         }
     }
@@ -266,6 +281,7 @@ impl Fault {
             Self::Contract(_) => "contract_violation",
             Self::BodyTooLarge { .. } => "body_too_large",
             Self::CircuitOpen { .. } => "circuit_open",
+            Self::CallsSpent { .. } => "calls_spent",
             Self::Incomplete { .. } => "incomplete",
         }
     }

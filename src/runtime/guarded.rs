@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use tracing::{Instrument as _, Span};
 
 use super::{
@@ -131,8 +131,8 @@ impl AgentRuntime {
         request: &Span,
         api_call: &Span,
     ) -> Result<ModelAnswer, CallFailed> {
-        let mut attempt = Attempt::FIRST;
         loop {
+            let attempt = call.made.next();
             let span = observe::retry_span(attempt);
             let tried = self.guarded(call, payload, attempt, request);
             let outcome = tried.instrument(span.clone()).await;
@@ -149,8 +149,7 @@ impl AgentRuntime {
                 Retry::After(delay) => {
                     observe::retrying(call, attempt, &fault, delay);
                     self.shared.observe.retried(&call.model, fault.error_type());
-                    sleep(delay).await;
-                    attempt = attempt.next();
+                    call.wait(delay).await;
                 }
                 Retry::Stop(why) => {
                     let attempts = calls(&fault, attempt);
@@ -172,7 +171,13 @@ impl AgentRuntime {
         attempt: Attempt,
         request: &Span,
     ) -> Result<ModelAnswer, Fault> {
+        if !self.retry.allows(attempt) {
+            return Err(Fault::CallsSpent {
+                calls: attempt.number(),
+            });
+        }
         let ticket = self.breaker.admit()?;
+        call.made.add();
         let outcome = self.attempt(call, payload, attempt, request).await;
         ticket.end(
             outcome
@@ -248,7 +253,7 @@ impl AgentRuntime {
 /// How often the server was called when this fault ended it.
 const fn calls(fault: &Fault, attempt: Attempt) -> u8 {
     match fault {
-        Fault::CircuitOpen { .. } => attempt.number(),
+        Fault::CircuitOpen { .. } | Fault::CallsSpent { .. } => attempt.number(),
         _ => attempt.calls(),
     }
 }

@@ -10,6 +10,8 @@ pub mod backoff;
 /// Spares a model server that fails, and its callers the wait.
 pub mod breaker;
 mod call;
+/// How often a server has been called for one request.
+pub mod calls_made;
 /// The `[model]` table of a Puruto.
 pub mod config;
 /// One attempt at a model, whichever provider serves it.
@@ -28,6 +30,8 @@ pub mod retry;
 pub mod retry_after;
 /// A key that is used and never shown.
 pub mod secret;
+/// How a call spends the time in which it only waits.
+pub mod waiting;
 
 pub use self::{
     answer::{FinishReason, ModelAnswer, ToolCall, Usage},

@@ -113,6 +113,12 @@ impl RetryPolicy {
         }
     }
 
+    /// Whether a request may be attempted that was attempted so often before.
+    #[must_use]
+    pub const fn allows(&self, attempt: Attempt) -> bool {
+        attempt.number() < self.calls_max
+    }
+
     /// What follows when `attempt` ended in `fault` with `time_left` until the deadline.
     #[must_use]
     pub fn next(

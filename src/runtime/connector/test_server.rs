@@ -38,14 +38,12 @@ pub(super) fn runtime(table: &str) -> AgentRuntime {
 
 /// A call that says hello.
 pub(super) fn call(limit: Duration) -> ModelCall {
-    ModelCall {
-        request_id: "r-1".parse().expect("valid"),
-        model: "m-1".parse().expect("valid"),
-        messages: vec![Message::user("hello")],
-        temperature: None,
-        max_tokens: None,
-        deadline: Instant::now() + limit,
-    }
+    ModelCall::new(
+        "r-1".parse().expect("valid"),
+        "m-1".parse().expect("valid"),
+        vec![Message::user("hello")],
+        Instant::now() + limit,
+    )
 }
 
 pub(super) async fn ask_within(table: &str, limit: Duration) -> Result<ModelAnswer, CallFailed> {

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 
 use super::*;
 use crate::{
@@ -14,7 +14,9 @@ use crate::{
     runtime::{
         Message,
         breaker::{BreakerState, CircuitName},
+        calls_made::CallsMade,
         retry::Stop,
+        waiting::Waiting,
     },
 };
 
@@ -70,14 +72,12 @@ fn runtime(script: &str, counts: &Arc<Counts>) -> AgentRuntime {
 }
 
 fn call(prompt: &str, timeout: Duration) -> ModelCall {
-    ModelCall {
-        request_id: "r-1".parse().expect("valid"),
-        model: "m-1".parse().expect("valid"),
-        messages: vec![Message::system("be brief"), Message::user(prompt)],
-        temperature: None,
-        max_tokens: None,
-        deadline: Instant::now() + timeout,
-    }
+    ModelCall::new(
+        "r-1".parse().expect("valid"),
+        "m-1".parse().expect("valid"),
+        vec![Message::system("be brief"), Message::user(prompt)],
+        Instant::now() + timeout,
+    )
 }
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -267,4 +267,44 @@ async fn a_call_in_flight_is_small() {
     let in_flight = size_of_val(&runtime.call(&call));
     // Ten thousand of them take 20 MB at most, beside what else a request holds.
     assert!(in_flight <= 2_048, "{in_flight} bytes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_handed_over_goes_on_counting_where_it_was() {
+    let counts = Arc::default();
+    let runtime = runtime("errors = [\"500\", \"500\", \"500\", \"502\"]", &counts);
+    let made = CallsMade::recorded("3");
+    let mut handed_over = call("pay", HOUR);
+    handed_over.made = made.count(0);
+    let failed = runtime.call(&handed_over).await.expect_err("spent");
+    assert_eq!((failed.attempts, failed.why), (4, Stop::AttemptsSpent));
+    assert_eq!(failed.fault.refusal().map(|it| it.status.0), Some(502));
+    assert_eq!(made.to_string(), "4");
+    let failed = runtime.call(&handed_over).await.expect_err("nothing left");
+    assert_eq!(failed.fault, Fault::CallsSpent { calls: 4 });
+    assert_eq!(failed.attempts, 4, "and the server was left alone");
+}
+
+/// Keeps what it was asked to wait.
+#[derive(Debug, Default)]
+struct Waits(Mutex<Vec<Duration>>);
+
+impl Waiting for Waits {
+    fn wait(&self, delay: Duration) -> BoxFuture<'_, ()> {
+        self.0.lock().unwrap().push(delay);
+        Box::pin(async {})
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_lent_the_call_a_slot_does_the_waiting() {
+    let counts = Arc::default();
+    let runtime = runtime("errors = [\"500\", \"500\"]", &counts);
+    let waits = Arc::new(Waits::default());
+    let mut patient = call("pay", HOUR);
+    patient.waiting = Some(Arc::<Waits>::clone(&waits));
+    let before = Instant::now();
+    runtime.call(&patient).await.expect("an answer");
+    assert_eq!(before.elapsed(), Duration::ZERO);
+    assert_eq!(waits.0.lock().unwrap().len(), 2);
 }

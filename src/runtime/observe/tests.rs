@@ -99,14 +99,12 @@ async fn seen(script: &str) -> Vec<(String, Fields)> {
         },
     )
     .expect("complete");
-    let call = ModelCall {
-        request_id: "r-1".parse().expect("valid"),
-        model: "m-1".parse().expect("valid"),
-        messages: vec![Message::user(PROMPT)],
-        temperature: None,
-        max_tokens: None,
-        deadline: Instant::now() + Duration::from_secs(3_600),
-    };
+    let call = ModelCall::new(
+        "r-1".parse().expect("valid"),
+        "m-1".parse().expect("valid"),
+        vec![Message::user(PROMPT)],
+        Instant::now() + Duration::from_secs(3_600),
+    );
     // Failed or not: what is seen of it is the subject.
     drop(runtime.call(&call).await);
     seen.all()

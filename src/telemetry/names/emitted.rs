@@ -89,14 +89,12 @@ async fn emitted_by_calls(metrics: &Metrics) -> Emitted {
     )
     .unwrap();
     for prompt in ["pay".to_owned(), "x".repeat(128_001)] {
-        let call = ModelCall {
-            request_id: "r-1".parse().unwrap(),
-            model: "m-1".parse().unwrap(),
-            messages: vec![Message::user(prompt)],
-            temperature: None,
-            max_tokens: None,
-            deadline: tokio::time::Instant::now() + Duration::from_secs(600),
-        };
+        let call = ModelCall::new(
+            "r-1".parse().unwrap(),
+            "m-1".parse().unwrap(),
+            vec![Message::user(prompt)],
+            tokio::time::Instant::now() + Duration::from_secs(600),
+        );
         drop(runtime.call(&call).await);
     }
     break_and_mend(metrics).await;

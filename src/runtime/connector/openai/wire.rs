@@ -150,14 +150,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_is_sent_with_the_defaults_it_leaves_open() {
-        let call = ModelCall {
-            request_id: "r-1".parse().expect("valid"),
-            model: "m-1".parse().expect("valid"),
-            messages: vec![Turn::system("be brief"), Turn::user("hello")],
-            temperature: None,
-            max_tokens: None,
-            deadline: Instant::now(),
-        };
+        let call = ModelCall::new(
+            "r-1".parse().expect("valid"),
+            "m-1".parse().expect("valid"),
+            vec![Turn::system("be brief"), Turn::user("hello")],
+            Instant::now(),
+        );
         let defaults = Defaults {
             temperature: Temperature::try_from(0.5).ok(),
             max_tokens: None,
