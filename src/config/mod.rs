@@ -32,6 +32,8 @@ pub use self::{
     key::{Key, keys},
     layers::Source,
     mistake::{Mistake, Mistakes},
-    sections::{ClientConfig, Config, LogConfig, NatsConfig, RedisConfig, WorkerConfig},
-    value::{InboxName, LogStyle, RedisPrefix, Secret, Storage, Whole, WorkerName},
+    sections::{
+        ClientConfig, Config, LogConfig, NatsConfig, RedisConfig, RuntimeConfig, WorkerConfig,
+    },
+    value::{InboxName, LogStyle, Percent, RedisPrefix, Secret, Storage, Whole, WorkerName},
 };

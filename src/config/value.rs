@@ -71,6 +71,35 @@ impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
     }
 }
 
+/// A share, in whole percent of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percent(u32);
+
+impl Percent {
+    /// Of a hundred so many.
+    #[must_use]
+    pub const fn of_hundred(self) -> u32 {
+        self.0
+    }
+}
+
+impl Setting for Percent {
+    const KIND: &'static str = "percentage";
+
+    fn allowed() -> String {
+        "a percentage from 0% to 100%".to_owned()
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        let number = raw.text()?.strip_suffix('%');
+        let number = number.ok_or_else(|| "the percent sign is missing".to_owned())?;
+        let parsed = number.trim_end().parse().ok().filter(|it| *it <= 100);
+        parsed
+            .map(Self)
+            .ok_or_else(|| "it is out of bounds".to_owned())
+    }
+}
+
 /// A type that takes one of a few words.
 macro_rules! words {
     (

@@ -85,7 +85,7 @@ mod tests {
     use crate::{
         clock::{Chance, Clock},
         contract::{Draft, MintedIds},
-        runtime::{FinishReason, Shared, Usage, breaker::Circuits, config::ProviderConfig},
+        runtime::{FinishReason, Shared, Usage, config::ProviderConfig},
         store::Attempt,
     };
 
@@ -101,12 +101,7 @@ mod tests {
 
     fn chat(table: &str) -> Chat {
         let config: ProviderConfig = toml::from_str(table).expect("a model table");
-        let shared = Shared {
-            clock: Clock::system(),
-            chance: Chance::seeded(1),
-            observe: Arc::new(()),
-            circuits: Circuits::default(),
-        };
+        let shared = Shared::new(Clock::system(), Chance::seeded(1), Arc::new(()));
         let runtime = AgentRuntime::open(&config, |_| None, shared);
         Chat::new(
             runtime.expect("a runtime"),

@@ -11,6 +11,7 @@ use tracing::{Instrument as _, Span};
 use super::{
     CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
     breaker::{Breaker, BreakerRules, Circuits, Ended},
+    budget::RetryBudget,
     config::{Mistake, ProviderConfig},
     connector::{Connector, Payload, Reply},
     contract::{self, Draft},
@@ -39,6 +40,22 @@ pub struct Shared {
     pub observe: Arc<dyn Observe>,
     /// The breakers.
     pub circuits: Circuits,
+    /// How many retries they make at most.
+    pub budget: RetryBudget,
+}
+
+impl Shared {
+    /// What runtimes share, with nothing spent or learned yet.
+    #[must_use]
+    pub fn new(clock: Clock, chance: Chance, observe: Arc<dyn Observe>) -> Self {
+        Self {
+            clock,
+            chance,
+            observe,
+            circuits: Circuits::default(),
+            budget: RetryBudget::default(),
+        }
+    }
 }
 
 impl AgentRuntime {
@@ -142,10 +159,7 @@ impl AgentRuntime {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };
-            match self
-                .retry
-                .next(&fault, attempt, &self.shared.chance, call.time_left())
-            {
+            match self.next(call, &fault, attempt) {
                 Retry::After(delay) => {
                     observe::retrying(call, attempt, &fault, delay);
                     self.shared.observe.retried(&call.model, fault.error_type());
@@ -163,6 +177,15 @@ impl AgentRuntime {
         }
     }
 
+    /// What follows: the policy decides, as far as the budget goes.
+    fn next(&self, call: &ModelCall, fault: &Fault, attempt: Attempt) -> Retry {
+        let time_left = call.time_left();
+        let retry = self
+            .retry
+            .next(fault, attempt, &self.shared.chance, time_left);
+        self.shared.budget.allow(retry)
+    }
+
     /// Asks the breaker for leave, and tells it how the attempt ended.
     async fn guarded(
         &self,
@@ -178,6 +201,9 @@ impl AgentRuntime {
         }
         let ticket = self.breaker.admit()?;
         call.made.add();
+        if attempt == Attempt::FIRST {
+            self.shared.budget.called();
+        }
         let outcome = self.attempt(call, payload, attempt, request).await;
         ticket.end(
             outcome

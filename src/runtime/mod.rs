@@ -9,6 +9,8 @@ mod answer;
 pub mod backoff;
 /// Spares a model server that fails, and its callers the wait.
 pub mod breaker;
+/// How many retries a process makes at most.
+pub mod budget;
 mod call;
 /// How often a server has been called for one request.
 pub mod calls_made;

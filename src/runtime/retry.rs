@@ -62,6 +62,8 @@ pub enum Stop {
     Final,
     /// Every attempt is used up.
     AttemptsSpent,
+    /// The process has made as many retries as it may for now.
+    BudgetSpent,
     /// The next attempt could not start before the deadline.
     DeadlineTooClose {
         /// How long we would have had to wait.
@@ -76,6 +78,9 @@ impl fmt::Display for Stop {
         match self {
             Self::Final => f.write_str("another attempt would not help"),
             Self::AttemptsSpent => f.write_str("no attempt is left"),
+            Self::BudgetSpent => f.write_str(
+                "the retry budget of this worker is spent: too many of its calls fail just now",
+            ),
             Self::DeadlineTooClose { delay, time_left } => write!(
                 f,
                 "the next attempt would start in {:.1} s and the deadline is in {:.1} s",

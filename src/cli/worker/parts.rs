@@ -11,7 +11,11 @@ use crate::{
     handler::{Chat, Command, Handler},
     pipeline::{Served, Service, Slots},
     puruto::{Fleet, Puruto, Work, WorkerSpec},
-    runtime::{self, AgentRuntime, breaker::Circuits, config::Mistake},
+    runtime::{
+        self, AgentRuntime,
+        budget::{BudgetRules, RetryBudget},
+        config::Mistake,
+    },
 };
 
 /// A Puruto that cannot be served as its folder says.
@@ -71,12 +75,7 @@ pub(super) fn served(
     fleet: &Fleet,
     names: &[PurutoName],
 ) -> Result<Vec<(Arc<Served>, Slots)>, InvalidPuruto> {
-    let runtimes = runtime::Shared {
-        clock: shared.clock.clone(),
-        chance: shared.chance.clone(),
-        observe: shared.metrics.runtime(),
-        circuits: Circuits::default(),
-    };
+    let runtimes = runtimes(shared);
     let purutos = names.iter().filter_map(|name| fleet.get(name));
     let served = purutos.filter_map(|puruto| Some((puruto, puruto.worker.as_ref()?)));
     served
@@ -93,6 +92,24 @@ pub(super) fn served(
             Ok((Arc::new(served), slots))
         })
         .collect()
+}
+
+/// What the runtimes of this process share.
+fn runtimes(shared: &Shared<'_>) -> runtime::Shared {
+    let config = &shared.config.runtime;
+    let budget = BudgetRules {
+        percent: config.retry_budget.of_hundred(),
+        // Its type allows no more.
+        reserve: u32::try_from(config.retry_reserve.get()).unwrap_or(u32::MAX),
+    };
+    runtime::Shared {
+        budget: RetryBudget::new(budget),
+        ..runtime::Shared::new(
+            shared.clock.clone(),
+            shared.chance.clone(),
+            shared.metrics.runtime(),
+        )
+    }
 }
 
 fn handler(

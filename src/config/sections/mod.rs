@@ -4,19 +4,21 @@ mod client;
 mod log;
 mod nats;
 mod redis;
+mod runtime;
 mod worker;
 
 pub use self::{
     client::ClientConfig, log::LogConfig, nats::NatsConfig, redis::RedisConfig,
-    worker::WorkerConfig,
+    runtime::RuntimeConfig, worker::WorkerConfig,
 };
 use super::{Key, Mistakes, layers::Layers};
 
 /// The keys of every section.
-pub(super) const KEYS: [&[Key]; 5] = [
+pub(super) const KEYS: [&[Key]; 6] = [
     NatsConfig::KEYS,
     RedisConfig::KEYS,
     WorkerConfig::KEYS,
+    RuntimeConfig::KEYS,
     LogConfig::KEYS,
     ClientConfig::KEYS,
 ];
@@ -30,6 +32,8 @@ pub struct Config {
     pub redis: RedisConfig,
     /// A worker process.
     pub worker: WorkerConfig,
+    /// Calls to models.
+    pub runtime: RuntimeConfig,
     /// What is logged.
     pub log: LogConfig,
     /// A caller.
@@ -43,6 +47,7 @@ impl Config {
             nats: NatsConfig::read(layers, mistakes),
             redis: RedisConfig::read(layers, mistakes),
             worker: WorkerConfig::read(layers, mistakes),
+            runtime: RuntimeConfig::read(layers, mistakes),
             log: LogConfig::read(layers, mistakes),
             client: ClientConfig::read(layers, mistakes),
         }

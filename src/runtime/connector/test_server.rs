@@ -9,7 +9,7 @@ use crate::{
     clock::{Chance, Clock},
     runtime::{
         AgentRuntime, CallFailed, Message, ModelAnswer, ModelCall, Shared, backoff::Backoff,
-        breaker::Circuits, config::ProviderConfig, retry::RetryPolicy,
+        config::ProviderConfig, retry::RetryPolicy,
     },
 };
 
@@ -27,12 +27,7 @@ pub(super) fn runtime(table: &str) -> AgentRuntime {
         .connect(env, Clock::system(), chance.clone())
         .expect("complete");
     let retry = RetryPolicy::with_backoff(Backoff::starting_at(Duration::from_millis(2)));
-    let shared = Shared {
-        clock: Clock::system(),
-        chance,
-        observe: Arc::new(()),
-        circuits: Circuits::default(),
-    };
+    let shared = Shared::new(Clock::system(), chance, Arc::new(()));
     AgentRuntime::new(connector, retry, shared)
 }
 

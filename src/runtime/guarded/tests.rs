@@ -61,12 +61,11 @@ fn runtime(script: &str, counts: &Arc<Counts>) -> AgentRuntime {
     AgentRuntime::open(
         &toml::from_str(&config).expect("well formed"),
         |_| None,
-        Shared {
-            clock: Clock::manual(WallTime::from_unix_millis(0)),
-            chance: Chance::seeded(11),
-            observe: Arc::<Counts>::clone(counts),
-            circuits: Circuits::default(),
-        },
+        Shared::new(
+            Clock::manual(WallTime::from_unix_millis(0)),
+            Chance::seeded(11),
+            Arc::<Counts>::clone(counts),
+        ),
     )
     .expect("complete")
 }
@@ -147,6 +146,20 @@ async fn a_server_that_keeps_failing_is_left_alone_and_the_caller_told_at_once()
         "{}",
         told.message
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_calls_that_fail_at_once_are_not_all_made_again() {
+    let counts = Arc::default();
+    let runtime = runtime("errors = [\"429\"]", &counts);
+    let calls: Vec<_> = (0..100).map(|_| call("pay", HOUR)).collect();
+    let outcomes = join_all(calls.iter().map(|it| runtime.call(it))).await;
+    let failed: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+    assert_eq!(failed.len(), 100 - 10 - 20, "a fifth of the calls, and ten");
+    assert!(failed.iter().all(|it| it.why == Stop::BudgetSpent));
+    let told = failed.first().expect("some").to_result_error();
+    assert_eq!(told.kind(), Some("rate_limited"));
+    assert!(told.message.contains("retry budget"), "{}", told.message);
 }
 
 #[tokio::test(start_paused = true)]

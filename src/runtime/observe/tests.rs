@@ -20,7 +20,7 @@ use tracing_subscriber::{
 use super::*;
 use crate::{
     clock::{Chance, Clock},
-    runtime::{AgentRuntime, Message, Shared, breaker::Circuits},
+    runtime::{AgentRuntime, Message, Shared},
 };
 
 /// The fields of a span or event, by name.
@@ -91,12 +91,11 @@ async fn seen(script: &str) -> Vec<(String, Fields)> {
     let runtime = AgentRuntime::open(
         &config.expect("well formed"),
         |_| None,
-        Shared {
-            clock: Clock::manual(WallTime::from_unix_millis(0)),
-            chance: Chance::seeded(1),
-            observe: Arc::new(()),
-            circuits: Circuits::default(),
-        },
+        Shared::new(
+            Clock::manual(WallTime::from_unix_millis(0)),
+            Chance::seeded(1),
+            Arc::new(()),
+        ),
     )
     .expect("complete");
     let call = ModelCall::new(

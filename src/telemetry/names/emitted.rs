@@ -22,7 +22,7 @@ use crate::{
     clock::{Chance, Clock},
     runtime::{
         AgentRuntime, Message, ModelCall, Shared,
-        breaker::{Breaker, BreakerRules, CircuitName, Circuits, Ended},
+        breaker::{Breaker, BreakerRules, CircuitName, Ended},
     },
     telemetry::metrics::Metrics,
 };
@@ -80,12 +80,7 @@ async fn emitted_by_calls(metrics: &Metrics) -> Emitted {
     let runtime = AgentRuntime::open(
         &toml::from_str(script).unwrap(),
         |_| None,
-        Shared {
-            clock: Clock::system(),
-            chance: Chance::seeded(7),
-            observe: metrics.runtime(),
-            circuits: Circuits::default(),
-        },
+        Shared::new(Clock::system(), Chance::seeded(7), metrics.runtime()),
     )
     .unwrap();
     for prompt in ["pay".to_owned(), "x".repeat(128_001)] {
