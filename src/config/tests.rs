@@ -154,7 +154,9 @@ fn every_mistake_is_reported_at_once_with_key_value_place_and_what_is_allowed() 
     let file = "config/fleet.toml";
     let expected = [
         format!("{file}:2: unknown key nats.urll; [nats] has url, "),
-        format!("{file}:7: unknown key nast; the sections are nats, redis, worker, runtime, log, client"),
+        format!(
+            "{file}:7: unknown key nast; the sections are nats, redis, worker, runtime, log, client"
+        ),
         "PURUTO_WORKER__DRAIN: unknown key worker.drain; [worker] has workers_dir, ".to_owned(),
         "--set: unknown key client; [client] has caller, ".to_owned(),
         "--nats: nats.url = \"http://x\": \"http\" is another protocol; it takes nats://"

@@ -36,12 +36,16 @@ impl Chat {
 
     fn call(&self, context: &Context) -> ModelCall {
         let user = Message::user(Arc::<str>::from(context.request.prompt.as_str()));
-        ModelCall::new(
-            context.request.request_id.clone(),
-            self.runtime.model().clone(),
-            self.system.iter().cloned().chain([user]).collect(),
-            context.deadline,
-        )
+        ModelCall {
+            made: context.calls_made.count(0),
+            waiting: Some(Arc::clone(&context.waiting)),
+            ..ModelCall::new(
+                context.request.request_id.clone(),
+                self.runtime.model().clone(),
+                self.system.iter().cloned().chain([user]).collect(),
+                context.deadline,
+            )
+        }
     }
 }
 
@@ -85,7 +89,10 @@ mod tests {
     use crate::{
         clock::{Chance, Clock},
         contract::{Draft, MintedIds},
-        runtime::{FinishReason, Shared, Usage, config::ProviderConfig},
+        runtime::{
+            FinishReason, Shared, Usage, calls_made::CallsMade, config::ProviderConfig,
+            waiting::Asleep,
+        },
         store::Attempt,
     };
 
@@ -96,6 +103,8 @@ mod tests {
             request: Arc::new(draft.complete(MintedIds::of_message("S", 1, 1))),
             attempt: Attempt::new(1),
             deadline: Instant::now() + Duration::from_secs(60),
+            calls_made: CallsMade::default(),
+            waiting: Arc::new(Asleep),
         }
     }
 

@@ -19,6 +19,7 @@ pub use self::{
 };
 use crate::{
     contract::{InvocationRequest, ResultError},
+    runtime::{calls_made::CallsMade, waiting::Waiting},
     store::Attempt,
 };
 
@@ -31,6 +32,11 @@ pub struct Context {
     pub attempt: Attempt,
     /// Nobody waits beyond this moment.
     pub deadline: Instant,
+    /// How often models were called for it already. What is counted here goes on counting should
+    /// the request be handed over.
+    pub calls_made: CallsMade,
+    /// Waits while there is nothing to do, so that others can have the run slot meanwhile.
+    pub waiting: Arc<dyn Waiting>,
 }
 
 /// The work of one kind of Puruto.

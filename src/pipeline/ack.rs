@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Pipeline, patience::Patience, publish::Published, receive::Turned, trail};
 use crate::{
     broker::{AckFault, Broker, Delivery},
-    store::{Claims, Nonce, RequestKey},
+    store::{Carried, Claims, Nonce, RequestKey},
     telemetry::labels::SettlementKind,
 };
 
@@ -27,11 +27,30 @@ pub enum Settlement {
     HandOver {
         /// The request.
         key: RequestKey,
-        /// The claim.
-        nonce: Nonce,
+        /// The claim, and what it leaves.
+        left: Left,
         /// No sooner than this.
         delay: Duration,
     },
+}
+
+/// A claim that is given back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The claim.
+    pub nonce: Nonce,
+    /// What the next worker is told.
+    pub carried: Carried,
+}
+
+impl From<Nonce> for Left {
+    /// A claim under which nothing has happened.
+    fn from(nonce: Nonce) -> Self {
+        Self {
+            nonce,
+            carried: Carried::default(),
+        }
+    }
 }
 
 /// How a delivery left the pipeline.
@@ -91,9 +110,14 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
 
     /// Gives a claim back. One that cannot be given back would be held by a live session while
     /// nobody works on it: then the session ends, and all its claims with it.
-    async fn release(&self, key: &RequestKey, nonce: Nonce) {
+    async fn release(&self, key: &RequestKey, left: &Left) {
         let mut patience = Patience::new(&self.ports.chance, Some(RELEASE_PATIENCE));
-        while let Err(fault) = self.ports.claims.release(key, nonce).await {
+        while let Err(fault) = self
+            .ports
+            .claims
+            .release(key, left.nonce, &left.carried)
+            .await
+        {
             self.ports.store_faulted(&fault, "release");
             if !patience.wait().await {
                 if let Some(session) = self.ports.sessions.current() {
@@ -117,8 +141,8 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         let delay = match settlement {
             Settlement::Lapse => return Settled::Lapsed,
             Settlement::Nak(delay) => delay,
-            Settlement::HandOver { key, nonce, delay } => {
-                self.release(&key, nonce).await;
+            Settlement::HandOver { key, left, delay } => {
+                self.release(&key, &left).await;
                 delay
             }
         };

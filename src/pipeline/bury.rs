@@ -70,7 +70,7 @@ impl<B: DeadLetters, C> Pipeline<B, C> {
             if !patience.wait().await {
                 let delay = self.ports.chance.around(BROKER_AWAY_DELAY, 0.5);
                 let (received, nonce) = (claimed.received, claimed.hold.nonce);
-                return Err(received.hand_over(claimed.asked.key, nonce, delay));
+                return Err(received.hand_over(claimed.asked.key, nonce.into(), delay));
             }
         }
         self.ports.metrics.buried(letter.reason);

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Flight, Pipeline, Session,
+    Flight, Left, Pipeline, Session,
     admit::{Admitted, Asked, Plan},
     patience::Patience,
     publish::{Committed, Found},
@@ -16,7 +16,8 @@ use super::{
 use crate::{
     broker::{Broker, Delivery},
     contract::{IpcKind, ResultError},
-    store::{Attempt, Claim, ClaimAnswer, Claimed as Grant, Claims, Nonce, StoreFault},
+    runtime::calls_made::CallsMade,
+    store::{Attempt, Carried, Claim, ClaimAnswer, Claimed as Grant, Claims, Nonce, StoreFault},
     telemetry::labels::ClaimOutcome,
 };
 
@@ -60,6 +61,8 @@ pub(super) struct Hold {
     pub(super) session: Arc<Session>,
     /// Ends when somebody cancels the request.
     pub(super) cancel: CancellationToken,
+    /// How often models were called for it, also under earlier claims.
+    pub(super) calls_made: CallsMade,
     /// How long the request had been claimed, by whomever, when this claim was granted ...
     claimed_before: Duration,
     /// ... which was at this moment.
@@ -70,6 +73,14 @@ impl Hold {
     /// From the request's first claim until now.
     pub(super) fn duration(&self) -> Duration {
         self.claimed_before + self.granted.elapsed()
+    }
+
+    /// The claim as it is given back: whoever has the request next goes on counting.
+    pub(super) fn left(&self) -> Left {
+        Left {
+            nonce: self.nonce,
+            carried: Carried::new(&self.calls_made.to_string()),
+        }
     }
 }
 
@@ -114,7 +125,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 let delay = self.ports.chance.around(STORE_AWAY_DELAY, 0.5);
                 Err(admitted
                     .received
-                    .hand_over(admitted.asked.key, nonce, delay))
+                    .hand_over(admitted.asked.key, nonce.into(), delay))
             }
         }
     }
@@ -234,6 +245,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             cancelled: grant.cancelled,
             session,
             cancel,
+            calls_made: CallsMade::recorded(grant.carried.as_str()),
             claimed_before: grant.now.since(grant.first_claimed),
             granted: Instant::now(),
         };
@@ -264,7 +276,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                     ..
                 } = *claimed;
                 let delay = self.ports.chance.around(STORE_AWAY_DELAY, 0.5);
-                Err(received.hand_over(asked.key, hold.nonce, delay))
+                Err(received.hand_over(asked.key, hold.nonce.into(), delay))
             }
         }
     }

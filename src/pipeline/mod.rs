@@ -24,7 +24,7 @@ mod trail;
 use std::sync::Arc;
 
 pub use self::{
-    ack::{Settled, Settlement},
+    ack::{Left, Settled, Settlement},
     in_flight::InFlight,
     last_chance::LastChances,
     ports::{EpochWatch, Ports, Served, Service},

@@ -2,11 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Served, Settlement};
-use crate::{
-    broker::Delivery,
-    store::{Nonce, RequestKey},
-};
+use super::{Left, Served, Settlement};
+use crate::{broker::Delivery, store::RequestKey};
 
 /// A delivery and the target that serves it.
 #[derive(Debug)]
@@ -41,10 +38,10 @@ impl Received {
 
     /// Its claim, if it was made, is given back; then it is delivered elsewhere, no sooner than
     /// `delay`.
-    pub(super) const fn hand_over(self, key: RequestKey, nonce: Nonce, delay: Duration) -> Turned {
+    pub(super) const fn hand_over(self, key: RequestKey, left: Left, delay: Duration) -> Turned {
         Turned {
             received: self,
-            settlement: Settlement::HandOver { key, nonce, delay },
+            settlement: Settlement::HandOver { key, left, delay },
         }
     }
 }

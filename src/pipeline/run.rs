@@ -57,7 +57,7 @@ impl<B, C> Pipeline<B, C> {
             // A store that was away may have kept it waiting for its claim.
             Plan::Run(_) if asked.deadline.passed(self.ports.clock.now()) => Ended::Late,
             Plan::Run(request) => match self.ports.last_chances.turn(hold.attempt) {
-                Some(_turn) => self.handle(&received, &asked, &hold, request).await,
+                Some(_turn) => self.handle(&received, &asked, &hold, request, &slot).await,
                 None => Ended::NotNow,
             },
         };
@@ -69,12 +69,12 @@ impl<B, C> Pipeline<B, C> {
             Ended::Cancelled => (Outcome::Error(cancelled_error()), true),
             Ended::Fenced => return Err(received.lapse()),
             Ended::HandedOver => {
-                return Err(received.hand_over(asked.key, hold.nonce, Duration::ZERO));
+                return Err(received.hand_over(asked.key, hold.left(), Duration::ZERO));
             }
             Ended::NotNow => {
                 let delay = held_delay(received.delivery.delivered);
                 let delay = self.ports.chance.around(delay, 0.5);
-                return Err(received.hand_over(asked.key, hold.nonce, delay));
+                return Err(received.hand_over(asked.key, hold.left(), delay));
             }
         };
         Ok(Ran {
@@ -92,6 +92,7 @@ impl<B, C> Pipeline<B, C> {
         asked: &Asked,
         hold: &Hold,
         request: Arc<InvocationRequest>,
+        slot: &Slot,
     ) -> Ended {
         let Service::Here { handler, .. } = &received.served.service else {
             // Whoever can run it comes back, or its deadline does.
@@ -102,6 +103,8 @@ impl<B, C> Pipeline<B, C> {
             request,
             attempt: hold.attempt,
             deadline,
+            calls_made: hold.calls_made.clone(),
+            waiting: slot.waiting(),
         };
         let metrics = &received.served.metrics;
         let _held = metrics.hold();

@@ -13,8 +13,9 @@ mod types;
 use std::{future::Future, time::Duration};
 
 pub use self::types::{
-    AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch, Exhausted,
-    Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId, StoreFault,
+    AckToken, Attempt, CancelAnswer, Carried, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch,
+    Exhausted, Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
+    StoreFault,
 };
 use crate::{clock::WallTime, contract::PurutoName};
 
@@ -61,7 +62,8 @@ pub trait Claims: Send + Sync + 'static {
     /// The store did not answer in time or refused; settling again does no harm.
     fn settle(&self, key: &RequestKey) -> impl Future<Output = Result<(), StoreFault>> + Send;
 
-    /// Gives a claim back without counting an attempt. A claim that is no longer ours is left alone.
+    /// Gives a claim back without counting an attempt, and leaves something for whoever claims the
+    /// request next; nothing leaves what stands there. A claim that is no longer ours is left alone.
     ///
     /// # Errors
     /// The store did not answer in time or refused; the session's end then frees the claim.
@@ -69,6 +71,7 @@ pub trait Claims: Send + Sync + 'static {
         &self,
         key: &RequestKey,
         nonce: Nonce,
+        carried: &Carried,
     ) -> impl Future<Output = Result<(), StoreFault>> + Send;
 
     /// Replaces the bytes of a done record by those that stand in the results stream, which win.

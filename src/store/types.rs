@@ -155,6 +155,33 @@ impl fmt::Debug for AckToken {
     }
 }
 
+/// What a worker that gives a request back leaves for the next one: a short text, opaque to the
+/// store; none by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried(Box<str>);
+
+/// Longest text that is carried, in bytes.
+const CARRIED_MAX: usize = 128;
+
+impl Carried {
+    /// This text; nothing where it is longer than 128 bytes.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(
+            text.get(..)
+                .filter(|it| it.len() <= CARRIED_MAX)
+                .unwrap_or_default()
+                .into(),
+        )
+    }
+
+    /// The text; empty where nothing was left.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// What a worker says when it wants to own a request.
 #[derive(Clone, Debug)]
 pub struct Claim {
@@ -216,6 +243,8 @@ pub struct Claimed {
     pub cancelled: bool,
     /// Whether the record was made by this claim.
     pub fresh: bool,
+    /// What the last worker that gave the request back left for the next one.
+    pub carried: Carried,
 }
 
 /// A claim that was granted on a request that must not run again. It counts as no attempt.

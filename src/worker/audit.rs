@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::{
     pipeline::{InFlight, SessionWatch},
-    store::{Claims, Nonce, RequestKey, StoreFault, Supervision},
+    store::{Carried, Claims, Nonce, RequestKey, StoreFault, Supervision},
     telemetry::metrics::Metrics,
 };
 
@@ -56,7 +56,7 @@ impl<S: Claims + Supervision> Audit<S> {
         let mut held = self.store.held(&session.id).await?;
         held.retain(|(key, _)| !self.in_flight.has(key));
         for (key, nonce) in held.iter().filter(|it| suspects.contains(it)) {
-            self.store.release(key, *nonce).await?;
+            self.store.release(key, *nonce, &Carried::default()).await?;
             self.metrics.claim_found();
             tracing::warn!(target = %key.target, "a claim that nobody worked on was given back");
         }

@@ -18,7 +18,7 @@ use puruto_fleet::{
     },
     contract::{Lane, PurutoName},
     store::{
-        AckToken, Claim, ClaimAnswer, Claims, CommitAnswer, Nonce, RequestKey, StoreFault,
+        AckToken, Carried, Claim, ClaimAnswer, Claims, CommitAnswer, Nonce, RequestKey, StoreFault,
         twin::StoreTwin,
     },
 };
@@ -212,9 +212,14 @@ impl Claims for SimClaims {
         answer
     }
 
-    async fn release(&self, key: &RequestKey, nonce: Nonce) -> Result<(), StoreFault> {
+    async fn release(
+        &self,
+        key: &RequestKey,
+        nonce: Nonce,
+        carried: &Carried,
+    ) -> Result<(), StoreFault> {
         self.joints.pass().await.map_err(store_timed_out)?;
-        let answer = self.twin.release(key, nonce).await;
+        let answer = self.twin.release(key, nonce, carried).await;
         self.joints.pass().await.map_err(store_timed_out)?;
         answer
     }

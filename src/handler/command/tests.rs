@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::*;
 use crate::{
     contract::{Draft, MintedIds},
+    runtime::{calls_made::CallsMade, waiting::Asleep},
     store::Attempt,
 };
 
@@ -28,6 +29,8 @@ fn context(prompt: &str) -> Context {
         request: Arc::new(draft.complete(MintedIds::of_message("S", 1, 1))),
         attempt: Attempt::new(1),
         deadline: Instant::now() + WITHIN,
+        calls_made: CallsMade::default(),
+        waiting: Arc::new(Asleep),
     }
 }
 

@@ -7,8 +7,8 @@ use redis::Value;
 
 use super::{
     super::{
-        AckToken, Attempt, CancelAnswer, ClaimAnswer, Claimed, CommitAnswer, Epoch, Exhausted,
-        Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
+        AckToken, Attempt, CancelAnswer, Carried, ClaimAnswer, Claimed, CommitAnswer, Epoch,
+        Exhausted, Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
     },
     keys,
     options::Partitions,
@@ -24,13 +24,14 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
     }
     let items = array(value)?;
     match (text(items.first()?)?, items) {
-        ("claimed", [_, attempts, first, now, cancelled, fresh]) => {
+        ("claimed", [_, attempts, first, now, cancelled, fresh, carried]) => {
             Some(ClaimAnswer::Claimed(Claimed {
                 attempt: Attempt::new(small(attempts)?),
                 first_claimed: time(first)?,
                 now: time(now)?,
                 cancelled: flag(cancelled)?,
                 fresh: flag(fresh)?,
+                carried: Carried::new(text(carried)?),
             }))
         }
         ("exhausted", [_, attempts, first, now, cancelled, last]) => {
@@ -41,6 +42,7 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
                     now: time(now)?,
                     cancelled: flag(cancelled)?,
                     fresh: false,
+                    carried: Carried::default(),
                 },
                 last_worker: text(last)?.into(),
             }))
@@ -64,13 +66,14 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
 }
 
 /// The claim that made the record, at `now`.
-const fn first_claim(now: WallTime) -> Claimed {
+fn first_claim(now: WallTime) -> Claimed {
     Claimed {
         attempt: Attempt::new(1),
         first_claimed: now,
         now,
         cancelled: false,
         fresh: true,
+        carried: Carried::default(),
     }
 }
 

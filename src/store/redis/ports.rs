@@ -6,8 +6,8 @@ use redis::Value;
 
 use super::{
     super::{
-        CancelAnswer, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, FLAG_RETENTION, Nonce,
-        Record, Records, Renewal, RequestKey, SessionId, Sessions, StoreFault,
+        CancelAnswer, Carried, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, FLAG_RETENTION,
+        Nonce, Record, Records, Renewal, RequestKey, SessionId, Sessions, StoreFault,
     },
     PARTITIONS, RedisStore, answer,
     call::Call,
@@ -44,9 +44,14 @@ impl Claims for RedisStore {
         self.0.settlements.submit(Settle(key.clone())).await
     }
 
-    async fn release(&self, key: &RequestKey, nonce: Nonce) -> Result<(), StoreFault> {
+    async fn release(
+        &self,
+        key: &RequestKey,
+        nonce: Nonce,
+        carried: &Carried,
+    ) -> Result<(), StoreFault> {
         let mut call = self.on(&scripts::RELEASE, key, 0);
-        call.text(nonce);
+        call.text(nonce).text(carried.as_str());
         self.0.engine.link.call(&call).await.map(drop)
     }
 

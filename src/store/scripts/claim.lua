@@ -7,7 +7,8 @@
 -- answers  per key, in their order, one of
 --            now                      it is yours and its record is new: the first attempt, first
 --                                     claimed now, not flagged for cancel
---            {'claimed', attempts, t0, now, cancelled, fresh}  it is yours; the last two 0 or 1
+--            {'claimed', attempts, t0, now, cancelled, fresh, carried}  it is yours; cancelled and
+--                                     fresh 0 or 1; carried what its last release left, or ''
 --            {'exhausted', attempts, t0, now, cancelled, last}  it is yours, but executed so often
 --                                     that it must not run again; last names who had it then
 --            {'held', session}        a live session owns it
@@ -37,25 +38,27 @@ local function keep(key, deadline)
   call('EXPIREAT', key, texts[at])
 end
 
-local function answer(attempts, t0, cancel, again, last)
-  local word, detail = 'claimed', again and 0 or 1
-  if last then word, detail = 'exhausted', last end
-  return {word, tonumber(attempts), tonumber(t0), now, cancel and 1 or 0, detail}
+local function answer(attempts, t0, cancel, again, last, carried)
+  local flag = cancel and 1 or 0
+  if last then return {'exhausted', tonumber(attempts), tonumber(t0), now, flag, last} end
+  local fresh = again and 0 or 1
+  return {'claimed', tonumber(attempts), tonumber(t0), now, flag, fresh, carried or ''}
 end
 
 -- Claims what has a record already.
 local function claim_again(key, base, member, session, nonce, fp, corr, ack, deadline)
   local record = call('HMGET', key,
-    'state', 'owner', 'nonce', 'fp', 'corr', 'attempts', 't0', 'cancel', 'again', 'worker', 'last')
+    'state', 'owner', 'nonce', 'fp', 'corr', 'attempts', 't0', 'cancel', 'again', 'worker', 'last',
+    'carried')
   local state, owner, attempts, t0, cancel = record[1], record[2], record[6], record[7], record[8]
-  local last = record[11]
+  local last, carried = record[11], record[12]
 
   if record[4] and record[4] ~= fp then return {'conflict', record[5]} end
   if state == 'done' then
     return {'done', record[5], tonumber(attempts), call('GET', result_of(base, member))}
   end
   if state == 'held' then
-    if record[3] == nonce then return answer(attempts, t0, cancel, record[9], last) end
+    if record[3] == nonce then return answer(attempts, t0, cancel, record[9], last, carried) end
     if lives(base, owner) then return {'held', owner} end
     last = last or record[10] or owner
     call('HDEL', base .. 'held:' .. owner, member)
@@ -75,7 +78,7 @@ local function claim_again(key, base, member, session, nonce, fp, corr, ack, dea
   keep(key, deadline)
   call('HSET', base .. 'held:' .. session, member, ack)
   if cancel then call('SADD', base .. 'cancelled:' .. session, member) end
-  return answer(attempts, t0, cancel, true, last)
+  return answer(attempts, t0, cancel, true, last, carried)
 end
 
 local function claim(key, session, nonce, fp, corr, ack, deadline)

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::{
     super::{
-        AckToken, Attempt, CancelAnswer, Claim, ClaimAnswer, CommitAnswer, Epoch, Held,
+        AckToken, Attempt, CancelAnswer, Carried, Claim, ClaimAnswer, CommitAnswer, Epoch, Held,
         MAX_ATTEMPTS, Nonce, RETENTION, Record, Renewal, RequestKey, SessionId,
     },
     entry::{Entry, Origin, Owner, State},
@@ -142,6 +142,7 @@ impl Data {
             .as_ref()
             .and_then(|it| Some(it.origin.as_ref()?.first_claimed));
         let attempts = before.as_ref().map_or(0, |it| it.attempts);
+        let carried = before.as_ref().map(|it| it.carried.clone());
         let last_worker = before.as_ref().and_then(Entry::had_by);
         let last_worker = last_worker.filter(|_| attempts >= self.max_attempts.number());
         let entry = Entry {
@@ -159,6 +160,7 @@ impl Data {
             attempts: attempts + u32::from(last_worker.is_none()),
             cancelled: before.is_some_and(|it| it.cancelled),
             last_worker,
+            carried: carried.unwrap_or_default(),
             expires: now.saturating_add(claim.deadline.left(now) + RETENTION),
         };
         let granted = entry.granted(fresh, now);
@@ -221,12 +223,21 @@ impl Data {
         }
     }
 
-    pub(super) fn release(&mut self, key: &RequestKey, nonce: Nonce, now: WallTime) {
+    pub(super) fn release(
+        &mut self,
+        key: &RequestKey,
+        nonce: Nonce,
+        carried: &Carried,
+        now: WallTime,
+    ) {
         let Some(entry) = self.entry_mut(key, now) else {
             return;
         };
         if entry.owner().is_some_and(|it| it.nonce == nonce) {
             entry.state = State::Released;
+            if *carried != Carried::default() {
+                entry.carried = carried.clone();
+            }
             if entry.last_worker.is_none() {
                 entry.attempts = entry.attempts.saturating_sub(1);
             }

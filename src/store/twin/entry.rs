@@ -5,7 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::super::{
-    Attempt, ClaimAnswer, Claimed, Exhausted, FLAG_RETENTION, Nonce, Record, RecordState, SessionId,
+    Attempt, Carried, ClaimAnswer, Claimed, Exhausted, FLAG_RETENTION, Nonce, Record, RecordState,
+    SessionId,
 };
 use crate::{
     clock::WallTime,
@@ -21,6 +22,8 @@ pub(super) struct Entry {
     pub(super) cancelled: bool,
     /// Who had the last execution that may be; some once the request is exhausted.
     pub(super) last_worker: Option<Box<str>>,
+    /// What its last release left for the next claim.
+    pub(super) carried: Carried,
     pub(super) expires: WallTime,
 }
 
@@ -61,6 +64,7 @@ impl Entry {
             attempts: 0,
             cancelled: true,
             last_worker: None,
+            carried: Carried::default(),
             expires: now.saturating_add(FLAG_RETENTION),
         }
     }
@@ -93,7 +97,10 @@ impl Entry {
         match self.last_worker.clone() {
             None => ClaimAnswer::Claimed(claimed),
             Some(last_worker) => ClaimAnswer::Exhausted(Exhausted {
-                claimed,
+                claimed: Claimed {
+                    carried: Carried::default(),
+                    ..claimed
+                },
                 last_worker,
             }),
         }
@@ -107,6 +114,7 @@ impl Entry {
             now,
             cancelled: self.cancelled,
             fresh,
+            carried: self.carried.clone(),
         }
     }
 

@@ -6,8 +6,9 @@ use bytes::Bytes;
 
 use super::{
     super::{
-        AckToken, CancelAnswer, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, Nonce, Record,
-        Records, Registered, Renewal, RequestKey, SessionId, Sessions, StoreFault, Supervision,
+        AckToken, CancelAnswer, Carried, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, Nonce,
+        Record, Records, Registered, Renewal, RequestKey, SessionId, Sessions, StoreFault,
+        Supervision,
     },
     Op, StoreTwin,
     data::Data,
@@ -41,8 +42,14 @@ impl Claims for StoreTwin {
         self.run(Op::Settle, effect).await
     }
 
-    async fn release(&self, key: &RequestKey, nonce: Nonce) -> Result<(), StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| data.release(key, nonce, clock.now());
+    async fn release(
+        &self,
+        key: &RequestKey,
+        nonce: Nonce,
+        carried: &Carried,
+    ) -> Result<(), StoreFault> {
+        let effect =
+            |data: &mut Data, clock: &Clock| data.release(key, nonce, carried, clock.now());
         self.run(Op::Release, effect).await
     }
 

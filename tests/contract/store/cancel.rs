@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use puruto_fleet::store::{
-    CancelAnswer, ClaimAnswer, Claims as _, CommitAnswer, RecordState, Records as _, Renewal,
-    Sessions as _,
+    CancelAnswer, Carried, ClaimAnswer, Claims as _, CommitAnswer, RecordState, Records as _,
+    Renewal, Sessions as _,
 };
 
 use super::world::{World, done, request};
@@ -80,7 +80,10 @@ pub(super) async fn a_cancel_outlives_its_owner(world: &impl World) {
         cancelled: vec![key.clone()],
     };
     assert_eq!(heir.store.renew(&heir.session).await, Ok(told));
-    heir.store.release(&key, nonce).await.expect("released");
+    heir.store
+        .release(&key, nonce, &Carried::default())
+        .await
+        .expect("released");
     assert!(heir.take(&key).await.1.cancelled);
 }
 
@@ -118,7 +121,10 @@ pub(super) async fn every_renewal_names_the_cancelled_until_they_end(world: &imp
 
     worker.store.cancel(&request("2")).await.expect("an answer");
     assert_eq!(renew().await, names(&["2"]));
-    let released = worker.store.release(&request("2"), given_back).await;
+    let released = worker
+        .store
+        .release(&request("2"), given_back, &Carried::default())
+        .await;
     released.expect("released");
     assert_eq!(renew().await, names(&[]));
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use puruto_fleet::{
     clock::Chance,
     store::{
-        Attempt, ClaimAnswer, Claims as _, CommitAnswer, Held, Nonce, RecordState, Records as _,
+        Attempt, Carried, ClaimAnswer, Claims as _, CommitAnswer, Held, Nonce, RecordState,
+        Records as _,
     },
 };
 
@@ -119,9 +120,17 @@ pub(super) async fn a_released_claim_counts_no_attempt(world: &impl World) {
     let (first, second) = (world.worker().await, world.worker().await);
     let key = request("1");
     let (nonce, _) = first.take(&key).await;
-    first.store.release(&key, nonce).await.expect("released");
+    first
+        .store
+        .release(&key, nonce, &Carried::default())
+        .await
+        .expect("released");
     // Twice, as after a lost answer.
-    first.store.release(&key, nonce).await.expect("released");
+    first
+        .store
+        .release(&key, nonce, &Carried::default())
+        .await
+        .expect("released");
     let record = first.record(&key).await.expect("a record");
     assert_eq!((record.state, record.attempts), (RecordState::Released, 0));
     assert_eq!(first.commit(&key, nonce, b"late").await, CommitAnswer::Lost);
@@ -131,17 +140,48 @@ pub(super) async fn a_released_claim_counts_no_attempt(world: &impl World) {
     assert!(!claimed.fresh);
 }
 
+pub(super) async fn what_a_release_leaves_is_told_to_every_later_claim(world: &impl World) {
+    let worker = world.worker().await;
+    let key = request("1");
+    let (first, claimed) = worker.take(&key).await;
+    assert_eq!(claimed.carried, Carried::default());
+    let left = Carried::new("2,1");
+    worker
+        .store
+        .release(&key, first, &left)
+        .await
+        .expect("released");
+    let (second, claimed) = worker.take(&key).await;
+    assert_eq!(claimed.carried, left);
+    let nothing = Carried::default();
+    worker
+        .store
+        .release(&key, second, &nothing)
+        .await
+        .expect("released");
+    let (_, claimed) = worker.take(&key).await;
+    assert_eq!(claimed.carried, left, "nothing leaves what stands there");
+}
+
 pub(super) async fn a_release_with_another_nonce_changes_nothing(world: &impl World) {
     let worker = world.worker().await;
     let key = request("1");
     let (nonce, _) = worker.take(&key).await;
     let other = Nonce::fresh(&Chance::system());
-    worker.store.release(&key, other).await.expect("an answer");
+    worker
+        .store
+        .release(&key, other, &Carried::default())
+        .await
+        .expect("an answer");
     assert_eq!(
         worker.commit(&key, nonce, b"mine").await,
         CommitAnswer::Committed
     );
-    worker.store.release(&key, nonce).await.expect("an answer");
+    worker
+        .store
+        .release(&key, nonce, &Carried::default())
+        .await
+        .expect("an answer");
     assert_eq!(worker.ask(&key).await.1, done(Some(b"mine")));
 }
 

@@ -1,8 +1,8 @@
 //! What becomes of a request whose workers die with it.
 
 use puruto_fleet::store::{
-    Attempt, CancelAnswer, ClaimAnswer, Claims as _, CommitAnswer, Held, MAX_ATTEMPTS, RecordState,
-    Records as _, RequestKey,
+    Attempt, CancelAnswer, Carried, ClaimAnswer, Claims as _, CommitAnswer, Held, MAX_ATTEMPTS,
+    RecordState, Records as _, RequestKey,
 };
 
 use super::world::{Worker, World, done_by, request};
@@ -72,7 +72,11 @@ pub(super) async fn an_exhausted_request_stays_exhausted_when_its_undertaker_die
     world.expire(&dead.session).await;
     let (nonce, _) = drained.exhaust(&key).await;
     assert_eq!(dead.commit(&key, old, b"late").await, CommitAnswer::Lost);
-    drained.store.release(&key, nonce).await.expect("released");
+    drained
+        .store
+        .release(&key, nonce, &Carried::default())
+        .await
+        .expect("released");
     let record = last.record(&key).await.expect("a record");
     assert_eq!(record.state, RecordState::Released);
     assert_eq!(record.attempts, MAX_ATTEMPTS.number());
@@ -91,7 +95,11 @@ pub(super) async fn what_was_given_back_does_not_exhaust_a_request(world: &impl 
     for _ in 0..3 {
         let (nonce, claimed) = worker.take(&key).await;
         assert_eq!(claimed.attempt, MAX_ATTEMPTS);
-        worker.store.release(&key, nonce).await.expect("released");
+        worker
+            .store
+            .release(&key, nonce, &Carried::default())
+            .await
+            .expect("released");
     }
     // Whoever is asked twice holds it, and did not die.
     worker.take(&key).await;

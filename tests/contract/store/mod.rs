@@ -45,6 +45,7 @@ promises! {
         an_expired_session_is_taken_over_and_its_commit_is_lost,
         two_sessions_that_race_for_a_hundred_requests_share_them,
         a_released_claim_counts_no_attempt,
+        what_a_release_leaves_is_told_to_every_later_claim,
         a_release_with_another_nonce_changes_nothing,
         records_are_read_in_the_order_asked;
     exhausted:

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use puruto_fleet::{
     clock::{Chance, WallTime},
     store::{
-        AckToken, Attempt, CancelAnswer, ClaimAnswer, Claims, CommitAnswer, Nonce, Record, Records,
-        Renewal, RequestKey, SessionId, Sessions, Supervision as _, redis::RedisOptions,
+        AckToken, Attempt, CancelAnswer, Carried, ClaimAnswer, Claims, CommitAnswer, Nonce, Record,
+        Records, Renewal, RequestKey, SessionId, Sessions, Supervision as _, redis::RedisOptions,
     },
 };
 
@@ -39,7 +39,7 @@ enum Step {
     Claim(RequestKey, Nonce, &'static [u8]),
     Commit(RequestKey, Nonce, Bytes, bool),
     Settle(RequestKey),
-    Release(RequestKey, Nonce),
+    Release(RequestKey, Nonce, Carried),
     Correct(RequestKey, Bytes),
     Cancel(RequestKey),
     Renew,
@@ -71,6 +71,10 @@ impl Author {
         *self.nonces.iter().nth_back(recent).expect("as recent")
     }
 
+    fn carried(&self) -> Carried {
+        Carried::new(["", "1", "0,3"].get(self.pick(3)).expect("one of three"))
+    }
+
     fn step(&mut self) -> Step {
         let key = request(&format!("r:{}", self.pick(4)));
         let bytes = Bytes::from(format!("result {}", self.pick(100)));
@@ -85,7 +89,7 @@ impl Author {
             }
             30..50 => Step::Commit(key, self.nonce(), bytes, self.pick(4) == 0),
             50..58 => Step::Settle(key),
-            58..70 => Step::Release(key, self.nonce()),
+            58..70 => Step::Release(key, self.nonce(), self.carried()),
             70..75 => Step::Correct(key, bytes),
             75..82 => Step::Cancel(key),
             82..88 => Step::Renew,
@@ -116,7 +120,7 @@ async fn play<W: World>(world: &W, worker: &mut Worker<W::Store>, step: Step) ->
             Told::Renewal(in_order(renewed.expect("an answer")))
         }
         Step::Settle(key) => nothing(store.settle(&key).await),
-        Step::Release(key, nonce) => nothing(store.release(&key, nonce).await),
+        Step::Release(key, nonce, left) => nothing(store.release(&key, nonce, &left).await),
         Step::Correct(key, bytes) => nothing(store.correct(&key, bytes).await),
         Step::Close => nothing(store.close(&worker.session).await),
         Step::Evict => {

@@ -3,8 +3,8 @@
 use puruto_fleet::{
     clock::Clock,
     store::{
-        Attempt, ClaimAnswer, Claims as _, CommitAnswer, RecordState, Records as _, Renewal,
-        Sessions as _,
+        Attempt, Carried, ClaimAnswer, Claims as _, CommitAnswer, RecordState, Records as _,
+        Renewal, Sessions as _,
     },
 };
 
@@ -55,7 +55,7 @@ pub(super) async fn an_emptied_store_voids_all_claims_and_changes_its_epoch(worl
     assert_eq!(store.renew(&worker.session).await, Ok(Renewal::Fenced));
     store.settle(&request("1")).await.expect("an answer");
     store
-        .release(&request("1"), nonce)
+        .release(&request("1"), nonce, &Carried::default())
         .await
         .expect("an answer");
     assert_eq!(worker.record(&request("1")).await, None);

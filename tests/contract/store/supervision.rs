@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use puruto_fleet::{
     contract::PurutoName,
-    store::{Attempt, ClaimAnswer, Claims as _, Registered, Renewal, Sessions as _, Supervision},
+    store::{
+        Attempt, Carried, ClaimAnswer, Claims as _, Registered, Renewal, Sessions as _, Supervision,
+    },
 };
 use tokio::time::timeout;
 
@@ -83,7 +85,10 @@ pub(super) async fn a_session_says_which_claims_it_has_and_under_which_nonce(wor
     other.take(&request("other")).await;
     let held = world.store().held(&one.session).await;
     assert_eq!(held, Ok(vec![(request("r:1"), nonce)]));
-    one.store.release(&request("r:1"), nonce).await.expect("ok");
+    one.store
+        .release(&request("r:1"), nonce, &Carried::default())
+        .await
+        .expect("ok");
     assert_eq!(world.store().held(&one.session).await, Ok(Vec::new()));
 }
 
