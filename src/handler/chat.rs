@@ -143,6 +143,7 @@ mod tests {
         let usage = json!({"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5});
         let answer = ModelAnswer {
             content: "hi".to_owned(),
+            json: None,
             model: "m".parse().expect("valid"),
             usage: Usage {
                 prompt_tokens: 2,

@@ -10,10 +10,13 @@ use serde_json::{Map, Value};
 use super::ModelName;
 
 /// An answer that holds the output contract.
-#[derive(Clone, PartialEq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct ModelAnswer {
     /// What the model says; at most 128,000 characters, empty when it only calls tools.
     pub content: String,
+    /// The content as a value, when the call asked for JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json: Option<Value>,
     /// The model that answered, as the provider names it.
     pub model: ModelName,
     /// What the call consumed.

@@ -7,7 +7,7 @@ use std::{fmt, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize, Serializer, de};
 use tokio::time::{Instant, sleep};
 
-use super::{calls_made::CallCount, waiting::Waiting};
+use super::{calls_made::CallCount, contract::AnswerShape, waiting::Waiting};
 use crate::contract::RequestId;
 
 /// One question to a model and the moment after which nobody wants the answer.
@@ -23,6 +23,8 @@ pub struct ModelCall {
     pub temperature: Option<Temperature>,
     /// Longest answer; the provider's configuration decides when absent.
     pub max_tokens: Option<MaxTokens>,
+    /// The form that the answer must have.
+    pub answer: AnswerShape,
     /// No attempt starts at or after this moment, and a running one ends there.
     pub deadline: Instant,
     /// How often the server was called for it already, perhaps by another worker.
@@ -46,6 +48,7 @@ impl ModelCall {
             messages,
             temperature: None,
             max_tokens: None,
+            answer: AnswerShape::Text,
             deadline,
             made: CallCount::default(),
             waiting: None,

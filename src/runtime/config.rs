@@ -50,6 +50,18 @@ pub enum ProviderConfig {
     MiniMax(MiniMaxConfig),
 }
 
+const fn yes() -> bool {
+    true
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference over"
+)]
+const fn is_yes(flag: &bool) -> bool {
+    *flag
+}
+
 const fn default_request_timeout() -> HumanDuration {
     HumanDuration(REQUEST_TIMEOUT)
 }

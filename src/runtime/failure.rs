@@ -41,6 +41,7 @@ impl CallFailed {
     pub fn to_result_error(&self) -> ResultError {
         let error = match (&self.fault, self.fault.code()) {
             (Fault::Contract(violations), _) => ResultError::contract_violation(violations),
+            (Fault::Unfit(unfit), _) => ResultError::contract_violation(&unfit.violations),
             (Fault::BodyTooLarge { cap }, _) => {
                 let expected = format!("at most {cap} bytes");
                 ResultError::contract_violation(&[Violation::new("$", expected, "more")])

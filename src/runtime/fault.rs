@@ -6,12 +6,14 @@
 
 mod connection;
 mod refusal;
+mod unfit;
 
 use std::{fmt, time::Duration};
 
 pub use self::{
     connection::ConnectionFault,
     refusal::{HttpStatus, ProviderCode, Refusal},
+    unfit::Unfit,
 };
 use super::breaker::{CircuitName, Ended};
 use crate::contract::{ErrorCode, IpcKind, Violation};
@@ -60,6 +62,9 @@ pub enum Fault {
     /// The answer breaks the output contract.
     #[error("the answer breaks the output contract: {}", Listed(.0))]
     Contract(Vec<Violation>),
+    /// The answer holds the contract and has another form than was asked for.
+    #[error("the answer breaks the output contract: {}", Listed(&.0.violations))]
+    Unfit(Box<Unfit>),
     /// The answer is longer than we read.
     #[error("the answer is longer than {cap} bytes")]
     BodyTooLarge {
@@ -132,6 +137,7 @@ impl Fault {
             | Self::Auth(_)
             | Self::Rejected(_)
             | Self::Contract(_)
+            | Self::Unfit(_)
             | Self::CircuitOpen { .. }
             | Self::CallsSpent { .. }
             | Self::BodyTooLarge { .. } => Again::Never,
@@ -141,6 +147,29 @@ impl Fault {
             | Self::Incomplete { .. } => Again::Backoff,
             Self::Overloaded(_) | Self::RateLimited(_) => Again::LongBackoff,
             Self::TokenLimited(_) => Again::LongBackoffOnce,
+        }
+    }
+
+    /// In which ways the answer breaks the output contract or the form asked for.
+    #[must_use]
+    pub fn violations(&self) -> Option<&[Violation]> {
+        match self {
+            Self::Contract(violations) => Some(violations),
+            Self::Unfit(unfit) => Some(&unfit.violations),
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::DeadlinePassed
+            | Self::Server(_)
+            | Self::Overloaded(_)
+            | Self::RateLimited(_)
+            | Self::TokenLimited(_)
+            | Self::QuotaExhausted(_)
+            | Self::Auth(_)
+            | Self::Rejected(_)
+            | Self::BodyTooLarge { .. }
+            | Self::CircuitOpen { .. }
+            | Self::CallsSpent { .. }
+            | Self::Incomplete { .. } => None,
         }
     }
 
@@ -168,6 +197,7 @@ impl Fault {
             | Self::Timeout { .. }
             | Self::DeadlinePassed
             | Self::Contract(_)
+            | Self::Unfit(_)
             | Self::BodyTooLarge { .. }
             | Self::CircuitOpen { .. }
             | Self::CallsSpent { .. }
@@ -187,9 +217,10 @@ impl Fault {
             | Self::Auth(refusal)
             | Self::Rejected(refusal) => Some(refusal.status),
             // Found in the body of a success.
-            Self::Contract(_) | Self::BodyTooLarge { .. } | Self::Incomplete { .. } => {
-                Some(HttpStatus(200))
-            }
+            Self::Contract(_)
+            | Self::Unfit(_)
+            | Self::BodyTooLarge { .. }
+            | Self::Incomplete { .. } => Some(HttpStatus(200)),
             Self::Connection { .. }
             | Self::Timeout { .. }
             | Self::DeadlinePassed
@@ -214,6 +245,7 @@ impl Fault {
             | Self::Auth(_)
             | Self::Rejected(_)
             | Self::Contract(_)
+            | Self::Unfit(_)
             | Self::BodyTooLarge { .. } => Ended::Success,
             Self::DeadlinePassed | Self::CircuitOpen { .. } | Self::CallsSpent { .. } => {
                 Ended::Neutral
@@ -226,7 +258,9 @@ impl Fault {
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::DeadlinePassed => ErrorCode::Timeout,
-            Self::Contract(_) | Self::BodyTooLarge { .. } => ErrorCode::InvalidResponse,
+            Self::Contract(_) | Self::Unfit(_) | Self::BodyTooLarge { .. } => {
+                ErrorCode::InvalidResponse
+            }
             Self::Connection { .. }
             | Self::Timeout { .. }
             | Self::Server(_)
@@ -258,6 +292,7 @@ impl Fault {
             | Self::Overloaded(_)
             | Self::Rejected(_)
             | Self::Contract(_)
+            | Self::Unfit(_)
             | Self::BodyTooLarge { .. }
             | Self::CallsSpent { .. }
             | Self::Incomplete { .. } => IpcKind::ModelUnavailable,
@@ -278,7 +313,7 @@ impl Fault {
             Self::QuotaExhausted(_) => "quota_exhausted",
             Self::Auth(_) => "auth",
             Self::Rejected(_) => "rejected",
-            Self::Contract(_) => "contract_violation",
+            Self::Contract(_) | Self::Unfit(_) => "contract_violation",
             Self::BodyTooLarge { .. } => "body_too_large",
             Self::CircuitOpen { .. } => "circuit_open",
             Self::CallsSpent { .. } => "calls_spent",

@@ -256,7 +256,8 @@ impl AgentRuntime {
         request: &Span,
     ) -> Result<ModelAnswer, Fault> {
         let span = observe::validate_span(request);
-        let verdict = span.in_scope(|| contract::check(draft));
+        let shape = self.connector.shape(call);
+        let verdict = span.in_scope(|| contract::check(draft, shape));
         observe::validate_ended(&span, &verdict.answer);
         observe::coerced(call, &verdict.coercions);
         verdict.answer
@@ -264,14 +265,14 @@ impl AgentRuntime {
 
     /// Counts what the contract said, also of a reply that was no answer at all.
     fn counted(&self, call: &ModelCall, outcome: &Result<ModelAnswer, Fault>) {
-        match outcome {
+        match outcome.as_ref().map_err(Fault::violations) {
             Ok(_) => self.shared.observe.validated(Validation::Valid),
-            Err(Fault::Contract(violations)) => {
+            Err(Some(violations)) => {
                 self.shared.observe.validated(Validation::Invalid);
                 observe::violated(call, violations);
             }
             // The contract was not asked.
-            Err(_) => {}
+            Err(None) => {}
         }
     }
 }

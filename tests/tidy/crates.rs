@@ -7,6 +7,7 @@ const HOMES: &[(&str, &str)] = &[
     ("async_nats", "src/broker/nats"),
     // Unmaintained: to be replaced by changing one file.
     ("backoff", "src/runtime/backoff.rs"),
+    ("jsonschema", "src/runtime/contract/schema"),
     ("redis", "src/store/redis"),
 ];
 

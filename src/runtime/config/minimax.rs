@@ -34,6 +34,9 @@ pub struct MiniMaxConfig {
     /// How freely the model chooses, for calls that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Temperature>,
+    /// Whether the server is told the JSON Schema that the answer must hold; few models take it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub send_schema: bool,
 }
 
 /// One of MiniMax's two APIs for the same models.

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApiKeyPlace, BaseUrl, HumanDuration};
+use super::{ApiKeyPlace, BaseUrl, HumanDuration, is_yes, yes};
 use crate::runtime::{MaxTokens, ModelName, Temperature};
 
 /// Longest attempt by default.
@@ -37,6 +37,9 @@ pub struct OllamaConfig {
     /// How freely the model chooses, for calls that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Temperature>,
+    /// Whether the server is told the JSON Schema that the answer must hold.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub send_schema: bool,
 }
 
 /// A form that the server is told to give the answer.

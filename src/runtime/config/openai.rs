@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApiKeyPlace, BaseUrl, HumanDuration, default_request_timeout};
+use super::{ApiKeyPlace, BaseUrl, HumanDuration, default_request_timeout, is_yes, yes};
 use crate::runtime::{MaxTokens, ModelName, Temperature};
 
 /// Where an OpenAI-compatible API is, and how it is asked.
@@ -30,6 +30,9 @@ pub struct OpenAiConfig {
     /// How freely the model chooses, for calls that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Temperature>,
+    /// Whether the server is told the JSON Schema that the answer must hold.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub send_schema: bool,
 }
 
 impl OpenAiConfig {

@@ -16,6 +16,8 @@ mod endpoint;
 mod fields;
 mod http;
 #[cfg(test)]
+mod shape_tests;
+#[cfg(test)]
 mod test_server;
 
 use std::{sync::Arc, time::Duration};
@@ -27,7 +29,7 @@ use self::{minimax::MiniMax, ollama::Ollama, openai::OpenAi, simulated::Simulate
 use super::{
     Fault, ModelCall, ModelName,
     breaker::{Breaker, BreakerRules, CircuitName, Circuits},
-    contract::Draft,
+    contract::{AnswerShape, Draft},
     observe::Observe,
     retry::Attempt,
 };
@@ -157,6 +159,15 @@ impl Connector {
         }
     }
 
+    /// The form that the answer to `call` must have: what the call says, else the configuration.
+    #[must_use]
+    pub fn shape<'c>(&'c self, call: &'c ModelCall) -> &'c AnswerShape {
+        match self {
+            Self::Ollama(ollama) => ollama.shape(call),
+            Self::Simulated(_) | Self::OpenAi(_) | Self::MiniMax(_) => &call.answer,
+        }
+    }
+
     /// The call in the provider's wire form, for all its attempts.
     #[must_use]
     pub fn build(&self, call: &ModelCall) -> Payload {
@@ -194,7 +205,7 @@ impl Connector {
     pub fn read(&self, call: &ModelCall, reply: Reply) -> Result<Draft, Fault> {
         match (self, reply) {
             (_, Reply::Draft(draft)) => Ok(draft),
-            (Self::Ollama(ollama), Reply::Body(body)) => ollama.read(call, &body),
+            (Self::Ollama(_), Reply::Body(body)) => ollama::read(call, &body),
             (Self::MiniMax(_), Reply::Body(body)) => minimax::read(&body),
             (Self::OpenAi(_) | Self::Simulated(_), Reply::Body(body)) => openai::read(&body),
         }

@@ -4,14 +4,20 @@
 //! list of everything that is wrong with it. Never: I/O, or knowledge of a provider's wire form.
 
 mod coercer;
+mod schema;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod validator;
 
 use serde_json::{Map, Value};
 
-pub use self::coercer::Coercion;
 use self::validator::SchemaValidator;
+pub use self::{
+    coercer::Coercion,
+    schema::{AnswerSchema, InvalidSchema},
+    shape::AnswerShape,
+};
 use super::{Fault, ModelAnswer};
 
 /// Longest content, in Unicode characters.
@@ -67,20 +73,22 @@ pub enum DraftUsage {
 /// What the contract says of a draft.
 #[derive(Debug)]
 pub struct Verdict {
-    /// The answer, or why there is none: [`Fault::Contract`] with every violation, or
-    /// [`Fault::Incomplete`] when the provider itself says that it broke the answer off.
+    /// The answer, or why there is none: [`Fault::Contract`] with every violation,
+    /// [`Fault::Unfit`] when it has another form than was asked for, or [`Fault::Incomplete`] when
+    /// the provider itself says that it broke the answer off.
     pub answer: Result<ModelAnswer, Fault>,
     /// Types that were changed without loss before the check.
     pub coercions: Vec<Coercion>,
 }
 
-/// Holds `draft` against output contract 1.0.
+/// Holds `draft` against output contract 1.0, and then against the form that was asked for.
 #[must_use]
-pub fn check(draft: Draft) -> Verdict {
+pub fn check(draft: Draft, shape: &AnswerShape) -> Verdict {
     let mut validator = SchemaValidator::default();
     let answer = validator.answer(draft);
+    let mut coercions = validator.into_coercions();
     Verdict {
-        answer,
-        coercions: validator.into_coercions(),
+        answer: answer.and_then(|it| shape.fitted(it, &mut coercions)),
+        coercions,
     }
 }

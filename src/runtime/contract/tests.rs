@@ -33,12 +33,16 @@ fn finished(reason: Value) -> Draft {
     }
 }
 
+fn checked(draft: Draft) -> Verdict {
+    check(draft, &AnswerShape::Text)
+}
+
 fn answer(draft: Draft) -> ModelAnswer {
-    check(draft).answer.expect("holds the contract")
+    checked(draft).answer.expect("holds the contract")
 }
 
 fn violations(draft: Draft) -> Vec<Violation> {
-    match check(draft).answer {
+    match checked(draft).answer {
         Err(Fault::Contract(violations)) => violations,
         other => panic!("no violations: {other:?}"),
     }
@@ -50,7 +54,7 @@ fn fields(draft: Draft) -> Vec<String> {
 
 #[test]
 fn a_good_draft_is_an_answer_without_a_coercion() {
-    let verdict = check(good());
+    let verdict = checked(good());
     assert_eq!(verdict.coercions, []);
     let answer = verdict.answer.expect("holds the contract");
     assert_eq!(answer.content, "hello");
@@ -102,7 +106,7 @@ fn content_is_measured_in_characters() {
         content: json!("é".repeat(chars)),
         ..good()
     };
-    assert!(check(long(CONTENT_CHARS_MAX)).answer.is_ok());
+    assert!(checked(long(CONTENT_CHARS_MAX)).answer.is_ok());
     let found = violations(long(CONTENT_CHARS_MAX + 1));
     assert_eq!(found[0].field, "content");
     assert_eq!(found[0].actual, "a string of 128001 characters");
@@ -110,7 +114,7 @@ fn content_is_measured_in_characters() {
 
 #[test]
 fn a_model_that_only_calls_tools_needs_no_content() {
-    let verdict = check(Draft {
+    let verdict = checked(Draft {
         content: Value::Null,
         tool_calls: json!([{
             "id": 7,
@@ -243,7 +247,7 @@ fn an_answer_that_the_provider_broke_off_is_its_fault_and_no_violation() {
             content: Value::Null,
             ..finished(reason.clone())
         };
-        let fault = check(broken).answer.expect_err("incomplete");
+        let fault = checked(broken).answer.expect_err("incomplete");
         assert!(
             matches!(fault, Fault::Incomplete { .. }),
             "{reason}: {fault}"

@@ -46,6 +46,7 @@ impl SchemaValidator {
             {
                 Ok(ModelAnswer {
                     content,
+                    json: None,
                     model,
                     usage,
                     finish_reason,

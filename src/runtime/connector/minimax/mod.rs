@@ -58,6 +58,7 @@ impl MiniMax {
             defaults: openai::Defaults {
                 temperature: config.temperature,
                 max_tokens: config.max_tokens,
+                send_schema: config.send_schema,
             },
             model: config.model.clone(),
             request_timeout: config.request_timeout.0,

@@ -9,13 +9,14 @@ mod wire;
 
 use std::time::Duration;
 
+pub(super) use self::wire::read;
 use super::{Payload, endpoint::Endpoint};
 use crate::{
     clock::Clock,
     runtime::{
         Fault, ModelCall, ModelName,
         config::{AnswerFormat, Authorization, Mistake, OllamaConfig},
-        contract::Draft,
+        contract::AnswerShape,
         fault::Refusal,
     },
 };
@@ -28,7 +29,8 @@ const BODY_MAX: usize = 100_000;
 pub struct Ollama {
     endpoint: Endpoint,
     defaults: wire::Options,
-    format: Option<AnswerFormat>,
+    answer: AnswerShape,
+    send_schema: bool,
     model: ModelName,
     request_timeout: Duration,
 }
@@ -50,7 +52,11 @@ impl Ollama {
                 temperature: config.temperature,
                 num_predict: config.max_tokens,
             },
-            format: config.format,
+            answer: match config.format {
+                Some(AnswerFormat::Json) => AnswerShape::Json,
+                None => AnswerShape::Text,
+            },
+            send_schema: config.send_schema,
             model: config.model.clone(),
             request_timeout: config.request_timeout.0,
         })
@@ -69,7 +75,20 @@ impl Ollama {
     }
 
     pub(super) fn build(&self, call: &ModelCall) -> Payload {
-        Payload(wire::request(call, self.defaults, self.format).into())
+        let format = match (self.shape(call), &self.answer) {
+            // The form that the configuration names is always told.
+            (AnswerShape::Schema(_), own) if !self.send_schema => own,
+            (shape, _) => shape,
+        };
+        Payload(wire::request(call, self.defaults, format).into())
+    }
+
+    /// The form that the answer must have: what the call says, else what the configuration does.
+    pub(super) fn shape<'c>(&'c self, call: &'c ModelCall) -> &'c AnswerShape {
+        match &call.answer {
+            AnswerShape::Text => &self.answer,
+            asked @ (AnswerShape::Json | AnswerShape::Schema(_)) => asked,
+        }
     }
 
     /// The body of a success.
@@ -83,11 +102,5 @@ impl Ollama {
             code: None,
             retry_after: reply.retry_after,
         }))
-    }
-
-    /// # Errors
-    /// The fault that the body tells of.
-    pub(super) fn read(&self, call: &ModelCall, body: &[u8]) -> Result<Draft, Fault> {
-        wire::read(call, self.format, body)
     }
 }

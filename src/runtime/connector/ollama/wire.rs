@@ -1,15 +1,14 @@
 //! `/api/chat` on the wire: a call to its request, a response to a draft.
 //!
-//! Never: a judgement of the answer, except whether it is the JSON that was asked for.
+//! Never: a judgement of the answer; the output contract makes that.
 
-use serde::{Serialize, de::IgnoredAny};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::runtime::{
     Fault, MaxTokens, ModelCall, Role, Temperature,
-    config::AnswerFormat,
-    connector::fields::{object, object_in, taken, violated},
-    contract::{Draft, DraftUsage},
+    connector::fields::{object, object_in, taken},
+    contract::{AnswerShape, Draft, DraftUsage},
     fault::{HttpStatus, Refusal},
 };
 
@@ -33,8 +32,26 @@ struct Request<'c> {
     // The server streams unless told not to.
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    format: Option<AnswerFormat>,
+    format: Option<Format<'c>>,
     options: Options,
+}
+
+/// What the server is told of the form of the answer.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Format<'c> {
+    Named(&'static str),
+    Schema(&'c Value),
+}
+
+impl<'c> Format<'c> {
+    fn of(shape: &'c AnswerShape) -> Option<Self> {
+        match shape {
+            AnswerShape::Text => None,
+            AnswerShape::Json => Some(Self::Named("json")),
+            AnswerShape::Schema(schema) => Some(Self::Schema(schema.source())),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -43,11 +60,7 @@ struct Message<'c> {
     content: &'c str,
 }
 
-pub(super) fn request(
-    call: &ModelCall,
-    defaults: Options,
-    format: Option<AnswerFormat>,
-) -> Vec<u8> {
+pub(super) fn request(call: &ModelCall, defaults: Options, shape: &AnswerShape) -> Vec<u8> {
     let messages = call.messages.iter().map(|message| Message {
         role: message.role,
         content: &message.content,
@@ -56,7 +69,7 @@ pub(super) fn request(
         model: call.model.as_str(),
         messages: messages.collect(),
         stream: false,
-        format,
+        format: Format::of(shape),
         options: Options {
             temperature: call.temperature.or(defaults.temperature),
             num_predict: call.max_tokens.or(defaults.num_predict),
@@ -68,22 +81,14 @@ pub(super) fn request(
 /// The response in `body` to `call`, as a draft.
 ///
 /// # Errors
-/// [`Fault::Contract`] when there is no JSON object, or JSON was asked for and is not the answer;
-/// the server's own fault when the body is an error.
-pub(super) fn read(
-    call: &ModelCall,
-    format: Option<AnswerFormat>,
-    body: &[u8],
-) -> Result<Draft, Fault> {
+/// [`Fault::Contract`] when there is no JSON object; the server's own fault when the body is an
+/// error.
+pub(in super::super) fn read(call: &ModelCall, body: &[u8]) -> Result<Draft, Fault> {
     let mut response = object_in(body)?;
     if response.get("error").is_some_and(|error| !error.is_null()) {
         return Err(failed_under_success());
     }
-    let draft = draft(call, &mut response);
-    match format {
-        Some(AnswerFormat::Json) => in_json(draft),
-        None => Ok(draft),
-    }
+    Ok(draft(call, &mut response))
 }
 
 /// Generation failed after the server had begun to answer.
@@ -171,32 +176,4 @@ fn tool_calls(mut calls: Value) -> Value {
         }
     }
     calls
-}
-
-/// Also a server that was told to write JSON may stop in the middle of it, or write white space
-/// until the answer is as long as it may be.
-fn in_json(draft: Draft) -> Result<Draft, Fault> {
-    if draft.finish_reason == "length" {
-        return Err(violated(
-            "finish_reason",
-            "stop, as half a JSON is none",
-            "length",
-        ));
-    }
-    match &draft.content {
-        Value::String(text) if draft.finish_reason == "stop" => {
-            let shown = || {
-                format!(
-                    "a string of {} characters that is none",
-                    text.chars().count()
-                )
-            };
-            match serde_json::from_str::<IgnoredAny>(text) {
-                Ok(_) => Ok(draft),
-                Err(_) => Err(violated("content", "JSON, as format says", &shown())),
-            }
-        }
-        // The contract names what is wrong with it, if anything is.
-        _ => Ok(draft),
-    }
 }

@@ -47,6 +47,7 @@ impl OpenAi {
             defaults: Defaults {
                 temperature: config.temperature,
                 max_tokens: config.max_tokens,
+                send_schema: config.send_schema,
             },
             model: config.model.clone(),
             request_timeout: config.request_timeout.0,

@@ -9,7 +9,7 @@ use super::refusal;
 use crate::runtime::{
     Fault, MaxTokens, ModelCall, Role, Temperature,
     connector::fields::{object, object_in, taken, violated},
-    contract::{Draft, DraftUsage},
+    contract::{AnswerShape, Draft, DraftUsage},
 };
 
 /// What is sent for a call that does not say.
@@ -17,6 +17,8 @@ use crate::runtime::{
 pub(in super::super) struct Defaults {
     pub(in super::super) temperature: Option<Temperature>,
     pub(in super::super) max_tokens: Option<MaxTokens>,
+    /// Whether the server is told which JSON is asked for.
+    pub(in super::super) send_schema: bool,
 }
 
 #[derive(Serialize)]
@@ -27,7 +29,38 @@ pub(in super::super) struct Request<'c> {
     temperature: Option<Temperature>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<MaxTokens>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'c>>,
     stream: bool,
+}
+
+/// What the server is told of the form of the answer.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat<'c> {
+    JsonObject,
+    JsonSchema { json_schema: NamedSchema<'c> },
+}
+
+#[derive(Serialize)]
+struct NamedSchema<'c> {
+    name: &'static str,
+    schema: &'c Value,
+}
+
+impl<'c> ResponseFormat<'c> {
+    fn of(shape: &'c AnswerShape) -> Option<Self> {
+        match shape {
+            AnswerShape::Text => None,
+            AnswerShape::Json => Some(Self::JsonObject),
+            AnswerShape::Schema(schema) => Some(Self::JsonSchema {
+                json_schema: NamedSchema {
+                    name: "answer",
+                    schema: schema.source(),
+                },
+            }),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -47,6 +80,7 @@ impl<'c> Request<'c> {
             messages: messages.collect(),
             temperature: call.temperature.or(defaults.temperature),
             max_tokens: call.max_tokens.or(defaults.max_tokens),
+            response_format: ResponseFormat::of(&call.answer).filter(|_| defaults.send_schema),
             stream: false,
         }
     }
@@ -159,6 +193,7 @@ mod tests {
         let defaults = Defaults {
             temperature: Temperature::try_from(0.5).ok(),
             max_tokens: None,
+            send_schema: true,
         };
         let sent: Value = serde_json::from_slice(&request(&call, defaults)).expect("JSON");
         let expected = json!({
@@ -187,7 +222,7 @@ mod tests {
 
     fn content(message: &Value) -> String {
         let draft = read(&with_message(message)).expect("a response");
-        contract::check(draft)
+        contract::check(draft, &AnswerShape::Text)
             .answer
             .expect("holds the contract")
             .content
@@ -211,7 +246,7 @@ mod tests {
         let annotations =
             json!([{"type": "url_citation", "url_citation": cited}, {"type": "x"}, 3]);
         let body = with_message(&json!({"content": "hi", "annotations": annotations}));
-        let answer = contract::check(read(&body).expect("a response"))
+        let answer = contract::check(read(&body).expect("a response"), &AnswerShape::Text)
             .answer
             .expect("valid");
         assert_eq!(Value::from(answer.citations[0].clone()), cited);
