@@ -107,7 +107,7 @@ pub enum Again {
     Backoff,
     /// After the longer delay of a server that asks for less.
     LongBackoff,
-    /// The same, if it was the first attempt that failed.
+    /// The same, and only once in a call.
     LongBackoffOnce,
 }
 

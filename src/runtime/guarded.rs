@@ -16,7 +16,7 @@ use super::{
     connector::{Connector, Payload, Reply},
     contract::{self, Draft},
     observe::{self, CallStatus, Observe, Validation},
-    retry::{Attempt, Retry, RetryPolicy},
+    retry::{Attempt, Retries, Retry, RetryPolicy},
 };
 use crate::clock::{Chance, Clock};
 
@@ -148,6 +148,7 @@ impl AgentRuntime {
         request: &Span,
         api_call: &Span,
     ) -> Result<ModelAnswer, CallFailed> {
+        let mut retries = self.retry.begin();
         loop {
             let attempt = call.made.next();
             let span = observe::retry_span(attempt);
@@ -159,7 +160,7 @@ impl AgentRuntime {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };
-            match self.next(call, &fault, attempt) {
+            match self.next(&mut retries, call, &fault, attempt) {
                 Retry::After(delay) => {
                     observe::retrying(call, attempt, &fault, delay);
                     self.shared.observe.retried(&call.model, fault.error_type());
@@ -178,11 +179,14 @@ impl AgentRuntime {
     }
 
     /// What follows: the policy decides, as far as the budget goes.
-    fn next(&self, call: &ModelCall, fault: &Fault, attempt: Attempt) -> Retry {
-        let time_left = call.time_left();
-        let retry = self
-            .retry
-            .next(fault, attempt, &self.shared.chance, time_left);
+    fn next(
+        &self,
+        retries: &mut Retries,
+        call: &ModelCall,
+        fault: &Fault,
+        attempt: Attempt,
+    ) -> Retry {
+        let retry = retries.next(fault, attempt, &self.shared.chance, call.time_left());
         self.shared.budget.allow(retry)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Pure: it decides, someone else sleeps. This is the only layer that retries a model call.
 
-use std::{fmt, time::Duration};
+use std::{fmt, mem, time::Duration};
 
 use super::{
     backoff::Backoff,
@@ -124,24 +124,47 @@ impl RetryPolicy {
         attempt.number() < self.calls_max
     }
 
+    /// The retries of a call that begins now.
+    #[must_use]
+    pub const fn begin(self) -> Retries {
+        Retries {
+            policy: self,
+            waited_for_tokens: false,
+        }
+    }
+}
+
+/// The retries of one call: the table, and what may happen only once.
+#[derive(Debug)]
+pub struct Retries {
+    policy: RetryPolicy,
+    waited_for_tokens: bool,
+}
+
+impl Retries {
     /// What follows when `attempt` ended in `fault` with `time_left` until the deadline.
     #[must_use]
     pub fn next(
-        &self,
+        &mut self,
         fault: &Fault,
         attempt: Attempt,
         chance: &Chance,
         time_left: Duration,
     ) -> Retry {
+        let backoff = self.policy.backoff;
         let delay = match fault.again() {
             Again::Never => return Retry::Stop(Stop::Final),
-            _ if attempt.calls() >= self.calls_max => return Retry::Stop(Stop::AttemptsSpent),
-            Again::Backoff => self.backoff.delay(attempt, chance),
-            Again::LongBackoffOnce if attempt > Attempt::FIRST => return Retry::Stop(Stop::Final),
-            Again::LongBackoff | Again::LongBackoffOnce => self.backoff.long_delay(attempt, chance),
+            _ if attempt.calls() >= self.policy.calls_max => {
+                return Retry::Stop(Stop::AttemptsSpent);
+            }
+            Again::Backoff => backoff.delay(attempt, chance),
+            Again::LongBackoffOnce if mem::replace(&mut self.waited_for_tokens, true) => {
+                return Retry::Stop(Stop::Final);
+            }
+            Again::LongBackoff | Again::LongBackoffOnce => backoff.long_delay(attempt, chance),
         };
         let delay = match fault.retry_after() {
-            Some(floor) if floor > delay => self.backoff.not_before(floor, chance),
+            Some(floor) if floor > delay => backoff.not_before(floor, chance),
             Some(_) | None => delay,
         };
         if delay < time_left {
@@ -176,7 +199,8 @@ mod tests {
 
     fn next(fault: &Fault, attempt: u8, time_left: Duration) -> Retry {
         let policy = RetryPolicy::default();
-        policy.next(fault, Attempt::nth(attempt), &Chance::seeded(1), time_left)
+        let mut retries = policy.begin();
+        retries.next(fault, Attempt::nth(attempt), &Chance::seeded(1), time_left)
     }
 
     fn delay_secs(retry: Retry) -> f64 {
@@ -230,10 +254,15 @@ mod tests {
 
     #[test]
     fn a_token_limit_is_waited_out_once_and_never_a_second_time() {
-        let fault = Fault::TokenLimited(refusal(200, None));
-        let delay = delay_secs(next(&fault, 0, PLENTY));
-        assert!((3.6..=4.4).contains(&delay), "{delay}");
-        assert_eq!(next(&fault, 1, PLENTY), Retry::Stop(Stop::Final));
+        let limited = Fault::TokenLimited(refusal(200, None));
+        let down = Fault::Server(refusal(500, None));
+        let mut retries = RetryPolicy::default().begin();
+        let mut next =
+            |fault, attempt| retries.next(fault, Attempt::nth(attempt), &Chance::seeded(1), PLENTY);
+        delay_secs(next(&down, 0));
+        let delay = delay_secs(next(&limited, 1));
+        assert!((7.2..=8.8).contains(&delay), "{delay}");
+        assert_eq!(next(&limited, 2), Retry::Stop(Stop::Final));
     }
 
     #[test]

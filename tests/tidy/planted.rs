@@ -54,8 +54,10 @@ fn a_promise_without_its_test_is_found() {
 fn a_fault_of_others_without_its_test_is_found() {
     let list =
         "| seen | here | tests |\n|---|---|---|\n| a | b | `e2e: it_goes_well` |\n| c | d | |\n";
-    let other = ("config/failures.md", "| what fails | tests |\n");
-    let found = faults(promises::untested, &[("tests/faults.md", list), other]);
+    let servers = ("config/failures.md", "| what fails | tests |\n");
+    let models = ("tests/models.md", "| what a server does | here | tests |\n");
+    let all = [("tests/faults.md", list), models, servers];
+    let found = faults(promises::untested, &all);
     let expected = [
         "tests/faults.md: a row without a test: | c | d | |",
         "tests/faults.md: no test is called `it_goes_well`",

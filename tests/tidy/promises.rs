@@ -15,8 +15,8 @@ pub(crate) fn unheld(project: &Project) -> Vec<String> {
     missing(project, readme, table)
 }
 
-/// Lists of faults: those that other systems had, and those that servers have.
-const FAULTS: [&str; 2] = ["tests/faults.md", "config/failures.md"];
+/// Lists of faults: those that other systems had, and those that servers and models have.
+const FAULTS: [&str; 3] = ["tests/faults.md", "tests/models.md", "config/failures.md"];
 
 /// Tests that a list of faults names and that no file has, and rows without any.
 pub(crate) fn untested(project: &Project) -> Vec<String> {

@@ -4,14 +4,30 @@
 
 use serde_json::{Map, Value};
 
-use crate::{contract::Violation, runtime::Fault};
+use crate::{
+    contract::{Parsed, Violation},
+    runtime::Fault,
+};
+
+/// How some servers begin a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// # Errors
-/// [`Fault::Contract`] when `body` is no JSON object.
+/// [`Fault::Contract`] when `body` is no JSON object, or holds a key twice: whoever reads the first
+/// of them and whoever reads the last would see two different answers.
 pub(super) fn object_in(body: &[u8]) -> Result<Map<String, Value>, Fault> {
-    match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) | Err(_) => Err(violated("$", "a JSON object", "something else")),
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
+    let Ok(parsed) = Parsed::from_slice(body) else {
+        return Err(violated("$", "a JSON object", "something else"));
+    };
+    match (parsed.value, parsed.violations.len()) {
+        (Value::Object(object), 0) => Ok(object),
+        (Value::Object(_), keys) => {
+            // Not which: keys of the arguments of a tool are the model's words.
+            let twice = format!("{keys} of them twice");
+            Err(violated("$", "each key once", &twice))
+        }
+        _ => Err(violated("$", "a JSON object", "something else")),
     }
 }
 
