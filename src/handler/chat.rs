@@ -1,23 +1,42 @@
 //! Chat: one model call. The Puruto's prompt is the system message, the request's the user's.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Context, Handler};
 use crate::{
     contract::ResultError,
-    runtime::{AgentRuntime, Message, ModelAnswer, ModelCall},
+    runtime::{AgentRuntime, CallFailed, Fault, Message, ModelAnswer, ModelCall},
 };
 
 /// Longest summary, in characters; the whole answer stands in `output.content`.
 const SUMMARY_CHARS_MAX: usize = 280;
 
+/// A parked request looks again no sooner than this: many may be parked at the same breaker ...
+const PARKED_MIN: Duration = Duration::from_secs(1);
+
+/// ... and no later than this: a breaker that waits for its probes does not know when it closes.
+const PARKED_MAX: Duration = Duration::from_secs(15);
+
+/// What becomes of a request whose model's circuit breaker is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnCircuitOpen {
+    /// It is answered at once that there is no answer to be had.
+    #[default]
+    Fail,
+    /// It waits, without a run slot, until the breaker lets it through or its deadline passes.
+    Park,
+}
+
 /// Answers each request with one model call.
 pub struct Chat {
     runtime: AgentRuntime,
     system: Option<Message>,
+    on_circuit_open: OnCircuitOpen,
 }
 
 impl fmt::Debug for Chat {
@@ -29,9 +48,35 @@ impl fmt::Debug for Chat {
 impl Chat {
     /// A chat over `runtime`; `prompt` is the Puruto's own instruction, shared by all its calls.
     #[must_use]
-    pub fn new(runtime: AgentRuntime, prompt: Option<Arc<str>>) -> Self {
+    pub fn new(
+        runtime: AgentRuntime,
+        prompt: Option<Arc<str>>,
+        on_circuit_open: OnCircuitOpen,
+    ) -> Self {
         let system = prompt.map(Message::system);
-        Self { runtime, system }
+        Self {
+            runtime,
+            system,
+            on_circuit_open,
+        }
+    }
+
+    /// Whoever gave the deadline ends the waiting there.
+    async fn answer(&self, context: &Context) -> Result<ModelAnswer, CallFailed> {
+        let call = self.call(context);
+        loop {
+            let outcome = self.runtime.call(&call).await;
+            match (self.on_circuit_open, outcome) {
+                (
+                    OnCircuitOpen::Park,
+                    Err(CallFailed {
+                        fault: Fault::CircuitOpen { retry_in, .. },
+                        ..
+                    }),
+                ) => call.wait(retry_in.clamp(PARKED_MIN, PARKED_MAX)).await,
+                (_, outcome) => return outcome,
+            }
+        }
     }
 
     fn call(&self, context: &Context) -> ModelCall {
@@ -52,8 +97,7 @@ impl Chat {
 impl Handler for Chat {
     fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>> {
         Box::pin(async move {
-            let call = self.call(&context);
-            match self.runtime.call(&call).await {
+            match self.answer(&context).await {
                 Ok(answer) => Ok(result_of(&answer)),
                 Err(failed) => Err(failed.to_result_error()),
             }
@@ -115,6 +159,7 @@ mod tests {
         Chat::new(
             runtime.expect("a runtime"),
             Some("You pay invoices.".into()),
+            OnCircuitOpen::Fail,
         )
     }
 

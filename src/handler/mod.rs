@@ -14,12 +14,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 pub use self::{
-    chat::Chat,
+    chat::{Chat, OnCircuitOpen},
     command::{Command, CommandConfig},
 };
+/// Parts of a [`Context`], which whoever makes one needs.
+pub use crate::runtime::{calls_made::CallsMade, waiting::Waiting};
 use crate::{
     contract::{InvocationRequest, ResultError},
-    runtime::{calls_made::CallsMade, waiting::Waiting},
     store::Attempt,
 };
 

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     broker::{Broker, Delivery},
     contract::{IpcKind, ResultError},
-    runtime::calls_made::CallsMade,
+    handler::CallsMade,
     store::{Attempt, Carried, Claim, ClaimAnswer, Claimed as Grant, Claims, Nonce, StoreFault},
     telemetry::labels::ClaimOutcome,
 };

@@ -12,7 +12,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::runtime::waiting::Waiting;
+use crate::handler::Waiting;
 
 /// The slots of one target. Cheap to clone.
 #[derive(Clone, Debug)]

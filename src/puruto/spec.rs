@@ -4,7 +4,11 @@ use std::{collections::BTreeSet, num::NonZeroUsize};
 
 use serde::Deserialize;
 
-use crate::{contract::ActionName, handler::CommandConfig, runtime::config::ProviderConfig};
+use crate::{
+    contract::ActionName,
+    handler::{CommandConfig, OnCircuitOpen},
+    runtime::config::ProviderConfig,
+};
 
 /// How a Puruto is served: its `worker.toml`.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +21,8 @@ pub struct WorkerSpec {
     pub actions: Actions,
     /// How many requests one worker process runs at once.
     pub concurrency: Concurrency,
+    /// What becomes of a request whose model's circuit breaker is open.
+    pub on_circuit_open: OnCircuitOpen,
 }
 
 /// What runs for a request, with what it needs.

@@ -18,12 +18,13 @@ use crate::{
 /// The name of the file that says how a Puruto is served.
 pub const WORKER_FILE: &str = "worker.toml";
 
-/// Every key of `worker.toml`; which of the last two is needed depends on the kind.
-pub const WORKER_KEYS: [&str; 6] = [
+/// Every key of `worker.toml`; which of the two tables is needed depends on the kind.
+pub const WORKER_KEYS: [&str; 7] = [
     "kind",
     "description",
     "actions",
     "concurrency",
+    "on_circuit_open",
     "model",
     "command",
 ];
@@ -73,6 +74,7 @@ impl Keys<'_> {
         let description = self.take("description");
         let actions = self.actions();
         let concurrency = self.take("concurrency");
+        let on_circuit_open = self.take("on_circuit_open");
         let work = self.work(kind);
         self.unknown();
         match work {
@@ -81,6 +83,7 @@ impl Keys<'_> {
                 description,
                 actions,
                 concurrency: concurrency.unwrap_or_default(),
+                on_circuit_open: on_circuit_open.unwrap_or_default(),
             }),
             _ => Err(self.findings),
         }

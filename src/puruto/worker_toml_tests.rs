@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::puruto::Concurrency;
+use crate::{handler::OnCircuitOpen, puruto::Concurrency};
 
 const FILE: &str = "workers/a/worker.toml";
 const MODEL: &str = "[model]\nprovider = \"simulated\"\n";
@@ -53,6 +53,18 @@ fn every_key_is_read() {
 }
 
 #[test]
+fn a_request_whose_circuit_is_open_fails_unless_told_to_wait() {
+    assert_eq!(spec("").on_circuit_open, OnCircuitOpen::Fail);
+    assert_eq!(
+        spec("on_circuit_open='park'").on_circuit_open,
+        OnCircuitOpen::Park
+    );
+    let odd = format!("on_circuit_open='wait'\n{MODEL}");
+    let key = "#on_circuit_open".to_owned();
+    assert_eq!(errors(odd), [("invalid-worker-config", key)]);
+}
+
+#[test]
 fn an_empty_list_of_actions_means_every_action() {
     assert_eq!(spec("actions=[]").actions, Actions::Every);
 }
@@ -92,7 +104,8 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
     assert_eq!(
         with_model("slots = 1"),
         [
-            "expected one of the keys kind, description, actions, concurrency, model, \
+            "expected one of the keys kind, description, actions, concurrency, \
+             on_circuit_open, model, \
           command, got an unknown key"
         ]
     );

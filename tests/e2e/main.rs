@@ -48,3 +48,4 @@ mod telemetry;
 mod three_nats;
 mod unserved;
 mod users;
+mod waiting;

@@ -127,7 +127,7 @@ fn handler(
                 mistake,
             })?;
             let prompt = puruto.prompt.as_ref().map(|it| it.text());
-            Ok(Arc::new(Chat::new(runtime, prompt)))
+            Ok(Arc::new(Chat::new(runtime, prompt, spec.on_circuit_open)))
         }
         Work::Command(command) => {
             let lookup = |name: &str| shared.environment.lookup(name);
