@@ -1,4 +1,4 @@
-//! Chat: one model call. The Puruto's prompt is the system message, the request's the user's.
+//! Chat: one question to a model. The Puruto's prompt is the system message, the request's the user's.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Context, Handler};
 use crate::{
     contract::ResultError,
-    runtime::{AgentRuntime, CallFailed, Fault, Message, ModelAnswer, ModelCall},
+    runtime::{CallFailed, Fault, Message, ModelAnswer, ModelCall, routes::Routes},
 };
 
 /// Longest summary, in characters; the whole answer stands in `output.content`.
@@ -32,30 +32,26 @@ pub enum OnCircuitOpen {
     Park,
 }
 
-/// Answers each request with one model call.
+/// Answers each request with what a model says.
 pub struct Chat {
-    runtime: AgentRuntime,
+    routes: Routes,
     system: Option<Message>,
     on_circuit_open: OnCircuitOpen,
 }
 
 impl fmt::Debug for Chat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Chat({:?})", self.runtime.model())
+        write!(f, "Chat({:?})", self.routes.model())
     }
 }
 
 impl Chat {
-    /// A chat over `runtime`; `prompt` is the Puruto's own instruction, shared by all its calls.
+    /// A chat over `routes`; `prompt` is the Puruto's own instruction, shared by all its calls.
     #[must_use]
-    pub fn new(
-        runtime: AgentRuntime,
-        prompt: Option<Arc<str>>,
-        on_circuit_open: OnCircuitOpen,
-    ) -> Self {
+    pub fn new(routes: Routes, prompt: Option<Arc<str>>, on_circuit_open: OnCircuitOpen) -> Self {
         let system = prompt.map(Message::system);
         Self {
-            runtime,
+            routes,
             system,
             on_circuit_open,
         }
@@ -65,7 +61,7 @@ impl Chat {
     async fn answer(&self, context: &Context) -> Result<ModelAnswer, CallFailed> {
         let call = self.call(context);
         loop {
-            let outcome = self.runtime.call(&call).await;
+            let outcome = self.routes.call(&call).await;
             match (self.on_circuit_open, outcome) {
                 (
                     OnCircuitOpen::Park,
@@ -86,7 +82,7 @@ impl Chat {
             waiting: Some(Arc::clone(&context.waiting)),
             ..ModelCall::new(
                 context.request.request_id.clone(),
-                self.runtime.model().clone(),
+                self.routes.model().clone(),
                 self.system.iter().cloned().chain([user]).collect(),
                 context.deadline,
             )
@@ -155,12 +151,9 @@ mod tests {
     fn chat(table: &str) -> Chat {
         let config: ProviderConfig = toml::from_str(table).expect("a model table");
         let shared = Shared::new(Clock::system(), Chance::seeded(1), Arc::new(()));
-        let runtime = AgentRuntime::open(&config, |_| None, shared);
-        Chat::new(
-            runtime.expect("a runtime"),
-            Some("You pay invoices.".into()),
-            OnCircuitOpen::Fail,
-        )
+        let routes = Routes::open(&config, &[], |_| None, &shared).expect("a route");
+        let prompt = Some("You pay invoices.".into());
+        Chat::new(routes, prompt, OnCircuitOpen::Fail)
     }
 
     #[tokio::test]

@@ -116,7 +116,11 @@ fn the_mistakes_of_all_folders_come_at_once() {
     ]);
     use Level::{Error, Warning};
     let expected = [
-        (Error, "invalid-worker-config", "a/worker.toml#model"),
+        (
+            Error,
+            "invalid-worker-config",
+            "a/worker.toml#model.provider",
+        ),
         (Error, "invalid-ipc-config", "a/.puruto-ipc.json"),
         (Error, "invalid-puruto-folder", "b/prompt.md"),
         (Error, "invalid-puruto-folder", "b/docs"),

@@ -12,7 +12,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 pub use self::{
     fleet::{Fleet, check},
-    spec::{Actions, Concurrency, InvalidConcurrency, Work, WorkerSpec},
+    spec::{Actions, ChatSpec, Concurrency, InvalidConcurrency, Work, WorkerSpec},
     worker_toml::{WORKER_FILE, WORKER_KEYS},
 };
 use crate::{

@@ -28,10 +28,19 @@ pub struct WorkerSpec {
 /// What runs for a request, with what it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
-    /// One question to this model.
-    Chat(ProviderConfig),
+    /// One question to a model.
+    Chat(ChatSpec),
     /// This program of the Puruto.
     Command(CommandConfig),
+}
+
+/// Which models a question goes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatSpec {
+    /// The model that is asked first.
+    pub model: ProviderConfig,
+    /// Those that are asked where it fails, in their order.
+    pub fallbacks: Vec<ProviderConfig>,
 }
 
 /// The kind of work, as `worker.toml` names it.

@@ -4,6 +4,8 @@
 //! system, or a look at what the tables of a kind mean; the runtime and the
 //! handler read those.
 
+mod chat;
+
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -18,16 +20,20 @@ use crate::{
 /// The name of the file that says how a Puruto is served.
 pub const WORKER_FILE: &str = "worker.toml";
 
-/// Every key of `worker.toml`; which of the two tables is needed depends on the kind.
-pub const WORKER_KEYS: [&str; 7] = [
+/// Every key of `worker.toml`; which of `model` and `command` is needed depends on the kind.
+pub const WORKER_KEYS: [&str; 8] = [
     "kind",
     "description",
     "actions",
     "concurrency",
     "on_circuit_open",
     "model",
+    "fallback",
     "command",
 ];
+
+/// Those that say nothing where no model is asked.
+const MODEL_KEYS: [&str; 2] = ["model", "fallback"];
 
 /// Reads a `worker.toml`; `file` is only named in findings.
 pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<WorkerSpec, Vec<Finding>> {
@@ -102,37 +108,39 @@ impl Keys<'_> {
             self.tables_fit(kind);
         }
         // Both, so that the mistakes inside are found whatever the kind.
-        let model = self.take("model").map(Work::Chat);
+        let chat = self.chat().map(Work::Chat);
         let command = self.take("command").map(Work::Command);
         match kind? {
-            Kind::Chat => model,
+            Kind::Chat => chat,
             Kind::Command => command,
         }
     }
 
     /// The table of this kind is there, and that of no other.
     fn tables_fit(&mut self, kind: Kind) {
-        let (needed, expected, needless, unexpected) = match kind {
+        let (needed, expected, needless, unless): (_, _, &[&str], _) = match kind {
             Kind::Chat => (
                 "model",
                 "the table [model], which names a provider",
-                "command",
-                "no table [command] unless kind is \"command\"",
+                &["command"],
+                "unless kind is \"command\"",
             ),
             Kind::Command => (
                 "command",
                 "the table [command], which names a program",
-                "model",
-                "no table [model] when kind is \"command\"",
+                &MODEL_KEYS,
+                "when kind is \"command\"",
             ),
         };
         if !self.table.contains_key(needed) {
             let why = Violation::new(needed, expected, "nothing");
             self.error(FindingCode::WorkerConfigMissingKey, &why);
         }
-        if self.table.contains_key(needless) {
-            let why = Violation::new(needless, unexpected, "one");
-            self.error(FindingCode::InvalidWorkerConfig, &why);
+        for key in needless {
+            if self.table.contains_key(*key) {
+                let why = Violation::new(*key, format!("no {key} {unless}"), "one");
+                self.error(FindingCode::InvalidWorkerConfig, &why);
+            }
         }
     }
 

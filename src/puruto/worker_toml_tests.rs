@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{handler::OnCircuitOpen, puruto::Concurrency};
+use crate::{handler::OnCircuitOpen, puruto::Concurrency, runtime::config::ProviderConfig};
 
 const FILE: &str = "workers/a/worker.toml";
 const MODEL: &str = "[model]\nprovider = \"simulated\"\n";
@@ -80,7 +80,7 @@ fn every_mistake_of_a_file_is_found_at_once_where_it_stands() {
         "#actions[1]",
         "#actions[2]",
         "#concurrency",
-        "#model",
+        "#model.answr",
         "#concurency",
         "#models",
     ];
@@ -105,7 +105,7 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
         with_model("slots = 1"),
         [
             "expected one of the keys kind, description, actions, concurrency, \
-             on_circuit_open, model, \
+             on_circuit_open, model, fallback, \
           command, got an unknown key"
         ]
     );
@@ -120,6 +120,44 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
 fn a_missing_model_is_a_missing_key() {
     let missing = ("worker-config-missing-key", "#model".to_owned());
     assert_eq!(errors(""), [missing]);
+}
+
+#[test]
+fn fallbacks_are_routes_in_their_order_and_their_mistakes_are_told_where_they_stand() {
+    let fallbacks = "[[fallback]]\nprovider = 'ollama'\nmodel = 'm'\n\
+                     [[fallback]]\nprovider = 'simulated'\n";
+    let spec = read(format!("{MODEL}{fallbacks}")).expect("usable");
+    let Work::Chat(chat) = spec.work else {
+        panic!("{spec:?}")
+    };
+    assert!(matches!(chat.model, ProviderConfig::Simulated(_)));
+    assert!(matches!(chat.fallbacks[0], ProviderConfig::Ollama(_)));
+    assert_eq!(chat.fallbacks.len(), 2);
+
+    let wrong = |key: &str| ("invalid-worker-config", key.to_owned());
+    let mistakes = "[[fallback]]\nprovider = 'simulated'\nlatency = 'x'\n\
+                    [[fallback]]\nprovider = 'openai'\nbase_url = 'ftp://h'\nmodel = 'm'\n\
+                    [[fallback]]\nprovider = 'simulated'\nmodle = 'm'\n[[fallback]]\n";
+    assert_eq!(
+        errors(format!("{MODEL}{mistakes}")),
+        [
+            wrong("#fallback[0].latency"),
+            wrong("#fallback[1].base_url"),
+            wrong("#fallback[2].modle"),
+            wrong("#fallback[3].provider"),
+        ]
+    );
+    assert_eq!(
+        errors(format!("fallback = 1\n{MODEL}")),
+        [wrong("#fallback")]
+    );
+    let eight = "[[fallback]]\nprovider = 'simulated'\n".repeat(8);
+    assert_eq!(errors(format!("{MODEL}{eight}")), [wrong("#fallback")]);
+    let command = "kind = 'command'\n[command]\nargv = ['a']\n";
+    assert_eq!(
+        errors(format!("{command}{fallbacks}")),
+        [wrong("#fallback")]
+    );
 }
 
 #[test]
@@ -173,6 +211,7 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
         Just("['pay', 1]".to_owned()),
         Just("{ provider = 'simulated', latency = 'x' }".to_owned()),
         Just("{ provider = 'simulated' }".to_owned()),
+        Just("[{ provider = 'simulated' }, { provider = 'x' }, 1]".to_owned()),
         Just("'command'".to_owned()),
         Just("{ argv = ['a'] }".to_owned()),
     ];

@@ -72,6 +72,12 @@ impl fmt::Debug for CallsMade {
 }
 
 impl CallCount {
+    /// The count that stands `places` behind this one, of the same request.
+    #[must_use]
+    pub fn further(&self, places: usize) -> Self {
+        self.made.count(self.at.saturating_add(places))
+    }
+
     /// The attempt that comes next.
     #[must_use]
     pub fn next(&self) -> Attempt {
@@ -104,6 +110,7 @@ mod tests {
         let there = CallsMade::recorded(&made.to_string());
         assert_eq!(there.count(2).next(), Attempt::nth(2));
         assert_eq!(there.count(1).next(), Attempt::FIRST);
+        assert_eq!(there.count(0).further(2).next(), Attempt::nth(2));
         there.count(1).add();
         assert_eq!(there.to_string(), "1,1,2");
     }

@@ -68,7 +68,16 @@ const fn default_request_timeout() -> HumanDuration {
 
 impl<'de> Deserialize<'de> for ProviderConfig {
     fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let mut table = Map::deserialize(from)?;
+        Self::read(Map::deserialize(from)?).map_err(de::Error::custom)
+    }
+}
+
+impl ProviderConfig {
+    /// The provider that `table` describes.
+    ///
+    /// # Errors
+    /// The first thing that does not fit, and under which key it stands.
+    pub fn read(mut table: Map<String, Value>) -> Result<Self, Misread> {
         let provider = table.remove("provider");
         let named = provider.as_ref().and_then(Value::as_str);
         match named {
@@ -78,25 +87,46 @@ impl<'de> Deserialize<'de> for ProviderConfig {
             Some("minimax") => keys(table).map(Self::MiniMax),
             _ => {
                 let found = provider.unwrap_or_default();
-                Err(de::Error::custom(format_args!(
-                    "provider: invalid value: {found}, expected \"simulated\", \"openai\", \
-                     \"minimax\" or \"ollama\""
-                )))
+                Err(Misread {
+                    key: Some("provider".to_owned()),
+                    why: format!(
+                        "invalid value: {found}, expected \"simulated\", \"openai\", \
+                         \"minimax\" or \"ollama\""
+                    ),
+                })
             }
         }
     }
 }
 
 /// Serde's own tagged enums forget at which key a value did not fit.
-fn keys<T: de::DeserializeOwned, E: de::Error>(table: Map<String, Value>) -> Result<T, E> {
+fn keys<T: de::DeserializeOwned>(table: Map<String, Value>) -> Result<T, Misread> {
     serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| {
         let key = error.path().to_string();
-        match key.as_str() {
-            // An unknown or missing key stands in the message itself.
-            "." => E::custom(error.into_inner()),
-            _ => E::custom(format_args!("{key}: {}", error.into_inner())),
+        Misread {
+            // A missing key stands in the message itself.
+            key: (key != ".").then_some(key),
+            why: error.into_inner().to_string(),
         }
     })
+}
+
+/// Why a table describes no provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misread {
+    /// The key at which it does not fit; `None` when a key is missing.
+    pub key: Option<String>,
+    /// What is wrong there.
+    pub why: String,
+}
+
+impl fmt::Display for Misread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.key {
+            Some(key) => write!(f, "{key}: {}", self.why),
+            None => f.write_str(&self.why),
+        }
+    }
 }
 
 impl ProviderConfig {

@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use super::{Fault, retry::Stop};
+use serde_json::{Value, json};
+
+use super::{Fault, ModelName, retry::Stop};
 use crate::contract::{ErrorCode, ResultError, Violation};
 
 /// The last fault of a call, and why no attempt followed it.
@@ -16,6 +18,23 @@ pub struct CallFailed {
     pub attempts: u8,
     /// Why no other followed.
     pub why: Stop,
+    /// What each route ended in that was asked, in their order; empty where there is only one.
+    pub routes: Vec<RouteEnded>,
+}
+
+/// What a call to one of several routes ended in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteEnded {
+    /// Who was asked.
+    pub provider: &'static str,
+    /// For which model.
+    pub model: ModelName,
+    /// The fault in one word.
+    pub error_type: &'static str,
+    /// How many attempts there were.
+    pub attempts: u8,
+    /// The fault in one sentence, and why no attempt followed.
+    pub said: String,
 }
 
 impl fmt::Display for CallFailed {
@@ -24,7 +43,11 @@ impl fmt::Display for CallFailed {
             fault,
             attempts,
             why,
+            routes,
         } = self;
+        if !routes.is_empty() {
+            return f.write_str(&listed(routes));
+        }
         match (why, attempts) {
             (Stop::Final, _) => fault.fmt(f),
             (_, 1) => write!(f, "{fault}; gave up after one attempt: {why}"),
@@ -49,8 +72,38 @@ impl CallFailed {
             (_, ErrorCode::IpcError) => ResultError::ipc(self.fault.kind(), self.to_string()),
             (_, code) => ResultError::new(code, self.to_string()),
         };
-        error.with("attempts", self.attempts)
+        let error = error.with("attempts", self.attempts);
+        match self.routes.as_slice() {
+            [] => error,
+            routes => error.with("routes", detailed(routes)),
+        }
     }
+}
+
+fn listed(routes: &[RouteEnded]) -> String {
+    let ends = routes.iter().map(|route| {
+        let RouteEnded {
+            provider,
+            model,
+            said,
+            ..
+        } = route;
+        format!("{provider}/{model}: {said}")
+    });
+    let ends: Vec<_> = ends.collect();
+    format!("no route has an answer: {}", ends.join("; "))
+}
+
+fn detailed(routes: &[RouteEnded]) -> Value {
+    let ends = routes.iter().map(|route| {
+        json!({
+            "provider": route.provider,
+            "model": route.model,
+            "error": route.error_type,
+            "attempts": route.attempts,
+        })
+    });
+    ends.collect()
 }
 
 #[cfg(test)]
@@ -65,6 +118,7 @@ mod tests {
             fault,
             attempts,
             why,
+            routes: Vec::new(),
         }
     }
 

@@ -95,6 +95,16 @@ impl AgentRuntime {
         self.connector.model()
     }
 
+    /// The provider's name.
+    #[must_use]
+    pub const fn provider(&self) -> &'static str {
+        self.connector.provider()
+    }
+
+    pub(super) fn observe(&self) -> &dyn Observe {
+        &*self.shared.observe
+    }
+
     /// Asks until there is an answer that holds the output contract, or none is to be had before
     /// the deadline.
     ///
@@ -172,6 +182,7 @@ impl AgentRuntime {
                         fault,
                         attempts,
                         why,
+                        routes: Vec::new(),
                     });
                 }
             }

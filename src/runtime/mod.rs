@@ -30,6 +30,8 @@ pub mod observe;
 pub mod retry;
 /// How long a server asks to be left alone.
 pub mod retry_after;
+/// Several models, one asked after the other.
+pub mod routes;
 /// A key that is used and never shown.
 pub mod secret;
 /// How a call spends the time in which it only waits.
@@ -41,7 +43,7 @@ pub use self::{
         InvalidModelName, InvalidTemperature, MaxTokens, Message, ModelCall, ModelName, Role,
         Temperature,
     },
-    failure::CallFailed,
+    failure::{CallFailed, RouteEnded},
     fault::Fault,
     guarded::{AgentRuntime, Shared},
 };

@@ -8,7 +8,7 @@ use std::{fmt, time::Duration};
 use tracing::{Span, debug, error, field::Empty, info, info_span, warn};
 
 use super::{
-    CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
+    AgentRuntime, CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
     breaker::{BreakerState, Change, CircuitName},
     contract::Coercion,
     retry::Attempt,
@@ -24,6 +24,9 @@ pub trait Observe: Send + Sync + fmt::Debug {
     /// A call to `model` is tried again after a fault of this type.
     fn retried(&self, model: &ModelName, error_type: &'static str);
 
+    /// The next route is asked, as a call to `from` ended in a fault of this type.
+    fn failed_over(&self, from: &ModelName, error_type: &'static str);
+
     /// An answer was held against the output contract.
     fn validated(&self, result: Validation);
 
@@ -35,6 +38,7 @@ pub trait Observe: Send + Sync + fmt::Debug {
 impl Observe for () {
     fn request_done(&self, _: &ModelName, _: CallStatus, _: Duration) {}
     fn retried(&self, _: &ModelName, _: &'static str) {}
+    fn failed_over(&self, _: &ModelName, _: &'static str) {}
     fn validated(&self, _: Validation) {}
     fn circuit(&self, _: &CircuitName, _: BreakerState) {}
 }
@@ -176,6 +180,23 @@ pub(super) fn retrying(call: &ModelCall, attempt: Attempt, fault: &Fault, delay:
         error_type = fault.error_type(),
         delay_ms = millis(delay),
         "retry_triggered"
+    );
+}
+
+/// The specification knows of one model alone, and so of no event for it.
+pub(super) fn failed_over(
+    call: &ModelCall,
+    from: &AgentRuntime,
+    to: &AgentRuntime,
+    error_type: &'static str,
+) {
+    let named = |route: &AgentRuntime| format!("{}/{}", route.provider(), route.model());
+    warn!(
+        request_id = %call.request_id,
+        from = named(from),
+        to = named(to),
+        error_type,
+        "route_failed_over"
     );
 }
 

@@ -288,6 +288,7 @@ mod tests {
         let model = name.parse().unwrap();
         runtime.request_done(&model, CallStatus::Ok, second);
         runtime.retried(&model, "timeout");
+        runtime.failed_over(&model, "timeout");
         runtime.validated(Validation::Valid);
         runtime.connection_waited(name, second);
         runtime.set_connections_active(name, 3);

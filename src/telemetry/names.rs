@@ -77,6 +77,7 @@ metrics! {
     RUNTIME_CONTRACT_VALIDATIONS: Counter "runtime_contract_validations_total" ["result"] "Validation count";
     RUNTIME_CIRCUIT_BREAKER_STATE: Gauge "runtime_circuit_breaker_state" ["circuit_name"] "CB state (0/1/2)";
 
+    ROUTE_FAILOVERS: Counter "puruto_route_failovers_total" ["model", "error_type"] "Calls that went on to the next route, by the model that failed";
     DELIVERIES: Counter "puruto_deliveries_total" ["target"] "Messages that the broker delivered, redeliveries included";
     CLAIMS: Counter "puruto_claims_total" ["target", "outcome"] "Claims asked of the store, by its answer";
     COMMITS: Counter "puruto_commits_total" ["target", "outcome"] "Commits asked of the store, by its answer";

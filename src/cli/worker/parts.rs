@@ -12,9 +12,9 @@ use crate::{
     pipeline::{Served, Service, Slots},
     puruto::{Fleet, Puruto, Work, WorkerSpec},
     runtime::{
-        self, AgentRuntime,
+        self,
         budget::{BudgetRules, RetryBudget},
-        config::Mistake,
+        routes::{InvalidRoute, Routes},
     },
 };
 
@@ -23,7 +23,7 @@ use crate::{
 #[error("{name} cannot be served: {mistake}; see worker.toml in its folder")]
 pub struct InvalidPuruto {
     name: PurutoName,
-    mistake: Mistake,
+    mistake: InvalidRoute,
 }
 
 /// The targets that this process serves: those that are named, or all.
@@ -119,15 +119,15 @@ fn handler(
     spec: &WorkerSpec,
 ) -> Result<Arc<dyn Handler>, InvalidPuruto> {
     match &spec.work {
-        Work::Chat(model) => {
+        Work::Chat(chat) => {
             let lookup = |name: &str| shared.environment.lookup(name);
-            let runtime = AgentRuntime::open(model, lookup, runtimes.clone());
-            let runtime = runtime.map_err(|mistake| InvalidPuruto {
+            let routes = Routes::open(&chat.model, &chat.fallbacks, lookup, runtimes);
+            let routes = routes.map_err(|mistake| InvalidPuruto {
                 name: puruto.name.clone(),
                 mistake,
             })?;
             let prompt = puruto.prompt.as_ref().map(|it| it.text());
-            Ok(Arc::new(Chat::new(runtime, prompt, spec.on_circuit_open)))
+            Ok(Arc::new(Chat::new(routes, prompt, spec.on_circuit_open)))
         }
         Work::Command(command) => {
             let lookup = |name: &str| shared.environment.lookup(name);

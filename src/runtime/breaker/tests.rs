@@ -16,6 +16,7 @@ struct Log(Mutex<Vec<BreakerState>>);
 impl Observe for Log {
     fn request_done(&self, _: &ModelName, _: CallStatus, _: Duration) {}
     fn retried(&self, _: &ModelName, _: &'static str) {}
+    fn failed_over(&self, _: &ModelName, _: &'static str) {}
     fn validated(&self, _: Validation) {}
 
     fn circuit(&self, circuit: &CircuitName, state: BreakerState) {

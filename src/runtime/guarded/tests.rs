@@ -49,6 +49,10 @@ impl Observe for Counts {
         self.note(format!("{model} again after {error_type}"));
     }
 
+    fn failed_over(&self, from: &ModelName, error_type: &'static str) {
+        self.note(format!("away from {from} after {error_type}"));
+    }
+
     fn validated(&self, result: Validation) {
         self.note(format!("{result:?}"));
     }

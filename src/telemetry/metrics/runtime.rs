@@ -24,6 +24,7 @@ pub struct RuntimeMetrics {
     connections_active: IntGaugeVec,
     connections_wait: HistogramVec,
     retries: IntCounterVec,
+    failovers: IntCounterVec,
     validations: CounterBy<Validation>,
     breaker: IntGaugeVec,
     models: Fold,
@@ -40,6 +41,7 @@ impl RuntimeMetrics {
             connections_active: to.gauge(&names::RUNTIME_CONNECTIONS_ACTIVE),
             connections_wait: to.histogram(&names::RUNTIME_CONNECTIONS_WAIT),
             retries: to.counter(&names::RUNTIME_RETRIES),
+            failovers: to.counter(&names::ROUTE_FAILOVERS),
             validations: CounterBy::new(|result: Validation| {
                 validations.with_label_values(&[result.text()])
             }),
@@ -79,6 +81,11 @@ impl Observe for RuntimeMetrics {
     fn retried(&self, model: &ModelName, error_type: &'static str) {
         let model = self.models.fold(model.as_str());
         self.retries.with_label_values(&[model, error_type]).inc();
+    }
+
+    fn failed_over(&self, from: &ModelName, error_type: &'static str) {
+        let model = self.models.fold(from.as_str());
+        self.failovers.with_label_values(&[model, error_type]).inc();
     }
 
     fn validated(&self, result: Validation) {

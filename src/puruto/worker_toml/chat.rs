@@ -1,0 +1,59 @@
+//! What `kind = "chat"` says of its models.
+//!
+//! Never: the meaning of a provider's keys; the runtime reads those.
+
+use serde_json::Map;
+use toml::Value;
+
+use super::Keys;
+use crate::{
+    contract::Violation,
+    policy::{Finding, FindingCode},
+    puruto::spec::ChatSpec,
+    runtime::{config::ProviderConfig, routes::ROUTES_MAX},
+};
+
+/// Most tables `[[fallback]]`: the model itself is a route too.
+const FALLBACKS_MAX: usize = ROUTES_MAX - 1;
+
+impl Keys<'_> {
+    /// None without a usable `[model]`.
+    pub(super) fn chat(&mut self) -> Option<ChatSpec> {
+        let model = self.table.remove("model");
+        let model = model.and_then(|table| self.provider("model", table));
+        let fallbacks = self.fallbacks();
+        Some(ChatSpec {
+            model: model?,
+            fallbacks,
+        })
+    }
+
+    fn fallbacks(&mut self) -> Vec<ProviderConfig> {
+        let tables = self.take::<Vec<Value>>("fallback").unwrap_or_default();
+        if tables.len() > FALLBACKS_MAX {
+            let expected = format!("at most {FALLBACKS_MAX} tables");
+            let why = Violation::new("fallback", expected, tables.len());
+            self.error(FindingCode::InvalidWorkerConfig, &why);
+        }
+        let numbered = tables.into_iter().enumerate();
+        numbered
+            .filter_map(|(index, table)| self.provider(&format!("fallback[{index}]"), table))
+            .collect()
+    }
+
+    fn provider(&mut self, at: &str, table: Value) -> Option<ProviderConfig> {
+        let table = self.fit::<Map<_, _>>(at, table)?;
+        let misread = match ProviderConfig::read(table) {
+            Ok(config) => return Some(config),
+            Err(misread) => misread,
+        };
+        let key = match misread.key {
+            Some(key) => format!("{at}.{key}"),
+            None => at.to_owned(),
+        };
+        let code = FindingCode::InvalidWorkerConfig;
+        self.findings
+            .push(Finding::at(code, self.file, &key, misread.why));
+        None
+    }
+}
