@@ -18,6 +18,7 @@ mod fault_server;
 mod bodies;
 mod connections;
 mod headers;
+mod llmock;
 mod minimax;
 mod probes;
 mod refusals;

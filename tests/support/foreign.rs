@@ -1,4 +1,5 @@
-//! Clients of NATS that nobody here wrote: the `nats` command line and `nats-py`.
+//! What nobody here wrote: the `nats` command line and `nats-py`, which are clients of NATS, and
+//! `llmock` and `aimock`, which are model servers.
 //!
 //! Owns where they are found or installed, and what becomes of a test where one cannot be had. A
 //! test asks with [`need`]:
@@ -9,13 +10,18 @@
 //! };
 //! ```
 
+mod aimock;
 mod folder;
+mod llmock;
+pub(crate) mod mock;
 pub(crate) mod nats_cli;
 pub(crate) mod python;
 
 use std::{env, path::PathBuf};
 
-use self::{nats_cli::NatsCli, python::Python};
+use puruto_fleet::dev::error::DevError;
+
+use self::{mock::Mock, nats_cli::NatsCli, python::Python};
 use super::{places, say};
 
 /// The `nats` command line for the servers at `url`, built first on a machine that has none.
@@ -27,6 +33,24 @@ pub(crate) async fn nats_cli(url: &str) -> Result<NatsCli, Missing> {
 /// A Python with `nats-py`, which is fetched first on a machine that has not got it.
 pub(crate) async fn python_with_nats() -> Result<Python, Missing> {
     Python::obtain(&places()).await
+}
+
+/// `llmock` with these settings of its own, which is fetched first on a machine that has not got it.
+pub(crate) async fn llmock(settings: &[(&str, &str)]) -> Result<Mock, Missing> {
+    llmock::start(&places(), settings).await
+}
+
+/// `aimock` with these arguments, which is fetched first on a machine that has not got it.
+pub(crate) async fn aimock(arguments: &[&str]) -> Result<Mock, Missing> {
+    aimock::start(&places(), arguments).await
+}
+
+/// Why packages of Python could not be installed.
+fn unpacked(error: DevError) -> String {
+    match error {
+        DevError::NoModel(why) => why,
+        other => other.to_string(),
+    }
 }
 
 /// Why a tool is not there.
