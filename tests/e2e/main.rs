@@ -39,6 +39,7 @@ mod policies;
 mod presence;
 mod python;
 mod races;
+mod real_model;
 mod rolling;
 mod stalled;
 mod starting;

@@ -13,7 +13,7 @@ use puruto_fleet::dev::{
 use tempfile::TempDir;
 
 use support::foreign::{
-    Missing, Runner, nats_cli,
+    Missing, Runner, aimock, llmock, nats_cli,
     nats_cli::NatsCli,
     need, need_for,
     python::{NATS_PY, Python},
@@ -90,7 +90,15 @@ async fn on_a_machine_without_go_and_python_it_is_said_what_is_missing() {
 
     let nats = NatsCli::obtain(&bare, None, "nats://127.0.0.1:1").await;
     let python = Python::obtain(&bare).await;
+    let judge = llmock::start(&bare, &[]).await;
+    let front = aimock::start(&bare, &[]).await;
 
+    for (server, tool) in [(judge, "llmock"), (front, "aimock")] {
+        assert_eq!(
+            server.expect_err("no python").to_string(),
+            format!("{tool} cannot be had: python3 is not on PATH")
+        );
+    }
     assert_eq!(
         nats.expect_err("no go").to_string(),
         "the nats command line cannot be had: go is not on PATH; \

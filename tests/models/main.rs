@@ -6,6 +6,7 @@
 
 #![expect(
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "a helper of a test fails it as the test itself would"
 )]
 
@@ -15,6 +16,7 @@ mod support;
 mod asking;
 mod fault_server;
 
+mod aimock;
 mod bodies;
 mod connections;
 mod headers;
@@ -22,4 +24,5 @@ mod llmock;
 mod minimax;
 mod probes;
 mod refusals;
+mod smollm2;
 mod tls;

@@ -1,5 +1,5 @@
 //! What nobody here wrote: the `nats` command line and `nats-py`, which are clients of NATS, and
-//! `llmock` and `aimock`, which are model servers.
+//! `llmock`, `aimock` and a small real model, which are model servers.
 //!
 //! Owns where they are found or installed, and what becomes of a test where one cannot be had. A
 //! test asks with [`need`]:
@@ -10,19 +10,25 @@
 //! };
 //! ```
 
-mod aimock;
+pub(crate) mod aimock;
 mod folder;
-mod llmock;
+pub(crate) mod llmock;
 pub(crate) mod mock;
 pub(crate) mod nats_cli;
 pub(crate) mod python;
 
-use std::{env, path::PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
-use puruto_fleet::dev::error::DevError;
+use puruto_fleet::{
+    clock::Chance,
+    dev::{error::DevError, model::ModelServer},
+};
 
 use self::{mock::Mock, nats_cli::NatsCli, python::Python};
-use super::{places, say};
+use super::{guard, places, say};
 
 /// The `nats` command line for the servers at `url`, built first on a machine that has none.
 pub(crate) async fn nats_cli(url: &str) -> Result<NatsCli, Missing> {
@@ -43,6 +49,17 @@ pub(crate) async fn llmock(settings: &[(&str, &str)]) -> Result<Mock, Missing> {
 /// `aimock` with these arguments, which is fetched first on a machine that has not got it.
 pub(crate) async fn aimock(arguments: &[&str]) -> Result<Mock, Missing> {
     aimock::start(&places(), arguments).await
+}
+
+/// A small model under a real engine, which are fetched first on a machine that has not got them;
+/// what the engine has to say goes to the file `log`.
+pub(crate) async fn small_model(log: &Path) -> Result<ModelServer, Missing> {
+    let chance = Chance::system();
+    let started = ModelServer::start(&places(), &guard(), log, &chance, &say).await;
+    started.map_err(|error| Missing {
+        tool: "a small model",
+        why: unpacked(error),
+    })
 }
 
 /// Why packages of Python could not be installed.

@@ -36,7 +36,7 @@ const NODE: Packages = Packages {
 const INSTALL_WITHIN: Duration = Duration::from_secs(3 * 60);
 
 /// A fresh one with these arguments, fetched first on a machine that has not got it.
-pub(super) async fn start(places: &Places, arguments: &[&str]) -> Result<Mock, Missing> {
+pub(crate) async fn start(places: &Places, arguments: &[&str]) -> Result<Mock, Missing> {
     let missing = |why: String| Missing { tool: TOOL, why };
     let node = install::packages(&NODE, places, &say).await;
     let node = node.map_err(|error| missing(unpacked(error)))?;

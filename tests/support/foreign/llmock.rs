@@ -19,7 +19,7 @@ const SCRIPT: &str = "import sys, uvicorn\n\
     uvicorn.run('llmock.main:app', host='127.0.0.1', port=int(sys.argv[1]), log_level='error')\n";
 
 /// A fresh one with these settings, fetched first on a machine that has not got it.
-pub(super) async fn start(places: &Places, settings: &[(&str, &str)]) -> Result<Mock, Missing> {
+pub(crate) async fn start(places: &Places, settings: &[(&str, &str)]) -> Result<Mock, Missing> {
     let missing = |why: String| Missing { tool: TOOL, why };
     let python = places.on_path("python3");
     let python = python.ok_or_else(|| missing("python3 is not on PATH".to_owned()))?;
