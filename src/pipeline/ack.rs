@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tracing::Instrument as _;
+
 use super::{Pipeline, patience::Patience, publish::Published, receive::Turned, trail};
 use crate::{
     broker::{AckFault, Broker, Delivery},
@@ -75,7 +77,11 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         let token = &published.received.delivery.ack;
         let mut patience = Patience::new(&self.ports.chance, Some(ACK_PATIENCE));
         loop {
-            match self.ports.broker.ack(token).await {
+            let span = published
+                .asked
+                .trace
+                .settling(&published.received.delivery.subject);
+            match self.ports.broker.ack(token).instrument(span).await {
                 Ok(()) => break,
                 Err(AckFault::NoConsumer { .. }) => {
                     tracing::warn!(?token, "the consumer is gone; the message will come again");

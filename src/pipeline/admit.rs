@@ -114,10 +114,10 @@ impl<B, C> Pipeline<B, C> {
                 target: received.served.name.clone(),
                 request: request.request_id.clone(),
             },
+            trace: Trace::of(delivery, &received.served.name, &request.correlation_id),
             correlation: request.correlation_id.clone(),
             fingerprint: request.fingerprint(),
             deadline,
-            trace: Trace::of(&delivery.headers, &received.served.name),
         };
         let plan = refusal.map_or_else(|| Plan::Run(Arc::new(request)), Plan::Refuse);
         Admitted {
@@ -178,15 +178,16 @@ fn deadline_of_unreadable(delivery: &Delivery) -> Deadline {
 /// A message that is no request is answered as well, under whatever ids it has.
 fn refuse_unreadable(received: Received, rejected: Rejected, minted: MintedIds) -> Admitted {
     let delivery = &received.delivery;
+    let correlation = rejected.correlation_id.unwrap_or(minted.correlation_id);
     let asked = Asked {
         key: RequestKey {
             target: received.served.name.clone(),
             request: rejected.request_id.unwrap_or(minted.request_id),
         },
-        correlation: rejected.correlation_id.unwrap_or(minted.correlation_id),
+        trace: Trace::of(delivery, &received.served.name, &correlation),
+        correlation,
         fingerprint: Fingerprint::of_bytes(&delivery.body),
         deadline: deadline_of_unreadable(delivery),
-        trace: Trace::of(&delivery.headers, &received.served.name),
     };
     let invalid = ResultError::invalid_request(&rejected.violations);
     let plan = match not_found(&received) {

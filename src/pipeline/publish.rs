@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use tracing::Instrument as _;
 
 use super::{
     Pipeline,
@@ -122,7 +123,9 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         } = committed;
         let mut patience = Patience::new(&self.ports.chance, Some(PUBLISH_PATIENCE));
         loop {
-            match self.tell(&received, &asked, &answer).await {
+            let span = asked.trace.publishing(&asked.correlation);
+            let told = self.tell(&received, &asked, &answer).instrument(span);
+            match told.await {
                 Ok(()) => break,
                 Err(fault) => {
                     received.served.metrics.published(PublishOutcome::Failed);

@@ -1,10 +1,12 @@
 //! The trace to which a request belongs.
+//!
+//! Names and attributes are those of OpenTelemetry's messaging conventions. Never: a body.
 
 use tracing::Span;
 
 use crate::{
-    broker::Headers,
-    contract::PurutoName,
+    broker::{Delivery, Headers},
+    contract::{CorrelationId, Header, PurutoName},
     telemetry::propagation::{self, TraceContext},
 };
 
@@ -16,15 +18,24 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    pub(super) fn of(headers: &Headers, target: &PurutoName) -> Self {
-        let incoming = propagation::parent_of(|header| headers.get(header));
+    pub(super) fn of(
+        delivery: &Delivery,
+        target: &PurutoName,
+        correlation: &CorrelationId,
+    ) -> Self {
+        let incoming = propagation::parent_of(|header| delivery.headers.get(header));
         let span = tracing::info_span!(
             "process",
+            otel.name = %format_args!("process {}", delivery.subject),
             otel.kind = "consumer",
             messaging.system = "nats",
             messaging.operation.name = "process",
             messaging.operation.type = "process",
+            messaging.destination.name = %delivery.subject,
             messaging.consumer.group.name = %target,
+            messaging.message.id = delivery.headers.get(Header::MessageId),
+            messaging.message.conversation_id = %correlation,
+            messaging.message.body.size = delivery.body.len(),
         );
         incoming.adopt(&span);
         Self { incoming, span }
@@ -32,6 +43,35 @@ impl Trace {
 
     pub(super) const fn span(&self) -> &Span {
         &self.span
+    }
+
+    /// The span in which its result is published.
+    pub(super) fn publishing(&self, correlation: &CorrelationId) -> Span {
+        tracing::info_span!(
+            parent: &self.span,
+            "publish",
+            otel.name = "publish result",
+            otel.kind = "producer",
+            messaging.system = "nats",
+            messaging.operation.name = "publish",
+            messaging.operation.type = "send",
+            messaging.destination.template = "result.{correlation_id}.{request_id}",
+            messaging.message.conversation_id = %correlation,
+        )
+    }
+
+    /// The span in which its message is acked.
+    pub(super) fn settling(&self, subject: &str) -> Span {
+        tracing::info_span!(
+            parent: &self.span,
+            "ack",
+            otel.name = %format_args!("ack {subject}"),
+            otel.kind = "client",
+            messaging.system = "nats",
+            messaging.operation.name = "ack",
+            messaging.operation.type = "settle",
+            messaging.destination.name = subject,
+        )
     }
 
     pub(super) fn inject(&self, headers: &mut Headers) {
