@@ -2,7 +2,7 @@
 
 use std::{fmt, net::SocketAddr};
 
-use reqwest::Url;
+use url::Url;
 
 use super::{
     setting::{Raw, Setting, by_text},

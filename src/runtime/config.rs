@@ -24,14 +24,16 @@ pub use self::{
     ollama::{AnswerFormat, OllamaConfig},
     openai::OpenAiConfig,
 };
-use super::connector::{
-    Connector,
-    minimax::MiniMax,
-    ollama::Ollama,
-    openai::OpenAi,
-    simulated::{Simulated, SimulatedConfig},
+use super::{
+    Shared,
+    connector::{
+        Connector, Network,
+        minimax::MiniMax,
+        ollama::Ollama,
+        openai::OpenAi,
+        simulated::{Simulated, SimulatedConfig},
+    },
 };
-use crate::clock::{Chance, Clock};
 
 /// Longest attempt by default.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
@@ -130,32 +132,33 @@ impl fmt::Display for Misread {
 }
 
 impl ProviderConfig {
-    /// The connector that this table describes. Its key is looked up with `env` or read from its
-    /// file, once.
+    /// The connector that this table describes, over the pools of `shared`. Its key is looked up
+    /// with `env` or read from its file, once; `env` names the proxies too.
     ///
     /// # Errors
     /// What is wrong beyond the form of single values: where the key should be.
     pub fn connect(
         &self,
         env: impl Fn(&str) -> Option<String>,
-        clock: Clock,
-        chance: Chance,
+        shared: &Shared,
     ) -> Result<Connector, Mistake> {
+        let network = Network::of(shared, &env);
         match self {
             Self::Simulated(config) => {
+                let chance = shared.chance.clone();
                 Ok(Connector::Simulated(Simulated::new(config.clone(), chance)))
             }
             Self::OpenAi(config) => {
                 let authorization = config.api_key().authorization(env)?;
-                OpenAi::new(config, authorization, clock).map(Connector::OpenAi)
+                OpenAi::new(config, authorization.as_ref(), &network).map(Connector::OpenAi)
             }
             Self::Ollama(config) => {
                 let authorization = config.api_key().authorization(env)?;
-                Ollama::new(config, authorization, clock).map(Connector::Ollama)
+                Ollama::new(config, authorization.as_ref(), &network).map(Connector::Ollama)
             }
             Self::MiniMax(config) => {
                 let authorization = config.api_key().authorization(env)?;
-                MiniMax::new(config, authorization, clock).map(Connector::MiniMax)
+                MiniMax::new(config, authorization.as_ref(), &network).map(Connector::MiniMax)
             }
         }
     }
@@ -193,7 +196,10 @@ impl std::error::Error for Mistake {}
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::clock::{Chance, Clock};
 
     fn read(toml: &str) -> Result<ProviderConfig, String> {
         toml::from_str(toml).map_err(|error| error.message().to_owned())
@@ -205,13 +211,17 @@ mod tests {
         )
     }
 
+    fn shared() -> Shared {
+        Shared::new(Clock::system(), Chance::seeded(1), Arc::new(()))
+    }
+
     fn connect(toml: &str, env: &[(&str, &str)]) -> Result<Connector, Mistake> {
         let looked_up = |name: &str| {
             let found = env.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| (*value).to_owned())
         };
         let config = read(toml).expect("well formed");
-        config.connect(looked_up, Clock::system(), Chance::seeded(1))
+        config.connect(looked_up, &shared())
     }
 
     #[test]

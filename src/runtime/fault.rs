@@ -5,6 +5,7 @@
 //! server says about itself is reduced to its status and its error code.
 
 mod connection;
+mod phase;
 mod refusal;
 mod unfit;
 
@@ -12,6 +13,7 @@ use std::{fmt, time::Duration};
 
 pub use self::{
     connection::ConnectionFault,
+    phase::Phase,
     refusal::{HttpStatus, ProviderCode, Refusal},
     unfit::Unfit,
 };
@@ -29,10 +31,12 @@ pub enum Fault {
         /// The operating system's or the TLS library's words.
         detail: Box<str>,
     },
-    /// The attempt took longer than an attempt may.
-    #[error("the model server gave no answer within {}", humantime::format_duration(*after))]
+    /// A part of the attempt took longer than it may.
+    #[error("{}", phase.overrun(*after))]
     Timeout {
-        /// How long the attempt was given.
+        /// Which part.
+        phase: Phase,
+        /// How long it was given.
         after: Duration,
     },
     /// Nobody waits for the answer any more.
@@ -234,6 +238,14 @@ impl Fault {
     #[must_use]
     pub const fn health(&self) -> Ended {
         match self {
+            // Our own calls had every connection: no server was asked.
+            Self::Timeout {
+                phase: Phase::Acquire,
+                ..
+            }
+            | Self::DeadlinePassed
+            | Self::CircuitOpen { .. }
+            | Self::CallsSpent { .. } => Ended::Neutral,
             Self::Connection { .. }
             | Self::Timeout { .. }
             | Self::Server(_)
@@ -247,9 +259,6 @@ impl Fault {
             | Self::Contract(_)
             | Self::Unfit(_)
             | Self::BodyTooLarge { .. } => Ended::Success,
-            Self::DeadlinePassed | Self::CircuitOpen { .. } | Self::CallsSpent { .. } => {
-                Ended::Neutral
-            }
         }
     }
 
@@ -304,7 +313,7 @@ impl Fault {
     pub const fn error_type(&self) -> &'static str {
         match self {
             Self::Connection { .. } => "connection",
-            Self::Timeout { .. } => "timeout",
+            Self::Timeout { phase, .. } => phase.error_type(),
             Self::DeadlinePassed => "deadline",
             Self::Server(_) => "server_error",
             Self::Overloaded(_) => "overloaded",

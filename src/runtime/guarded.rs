@@ -3,22 +3,19 @@
 //! Never: a decision of its own (the policy decides) or a spawned task; dropping the future of a
 //! call abandons it, connection and all.
 
-use std::sync::Arc;
-
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span};
 
 use super::{
-    CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
-    breaker::{Breaker, BreakerRules, Circuits, Ended},
-    budget::RetryBudget,
+    CallFailed, Fault, ModelAnswer, ModelCall, ModelName, Shared,
+    breaker::{Breaker, BreakerRules, Ended},
     config::{Mistake, ProviderConfig},
     connector::{Connector, Payload, Reply},
     contract::{self, Draft},
+    fault::Phase,
     observe::{self, CallStatus, Observe, Validation},
     retry::{Attempt, Retries, Retry, RetryPolicy},
 };
-use crate::clock::{Chance, Clock};
 
 /// Calls one provider's model, with everything that makes a call resilient.
 #[derive(Debug)]
@@ -27,35 +24,6 @@ pub struct AgentRuntime {
     retry: RetryPolicy,
     breaker: Breaker,
     shared: Shared,
-}
-
-/// What all runtimes of a process share.
-#[derive(Clone, Debug)]
-pub struct Shared {
-    /// The time of day, for log events and dates of servers.
-    pub clock: Clock,
-    /// Jitter.
-    pub chance: Chance,
-    /// Counts what happens to calls.
-    pub observe: Arc<dyn Observe>,
-    /// The breakers.
-    pub circuits: Circuits,
-    /// How many retries they make at most.
-    pub budget: RetryBudget,
-}
-
-impl Shared {
-    /// What runtimes share, with nothing spent or learned yet.
-    #[must_use]
-    pub fn new(clock: Clock, chance: Chance, observe: Arc<dyn Observe>) -> Self {
-        Self {
-            clock,
-            chance,
-            observe,
-            circuits: Circuits::default(),
-            budget: RetryBudget::default(),
-        }
-    }
 }
 
 impl AgentRuntime {
@@ -85,7 +53,7 @@ impl AgentRuntime {
         env: impl Fn(&str) -> Option<String>,
         shared: Shared,
     ) -> Result<Self, Mistake> {
-        let connector = config.connect(env, shared.clock.clone(), shared.chance.clone())?;
+        let connector = config.connect(env, &shared)?;
         Ok(Self::new(connector, RetryPolicy::default(), shared))
     }
 
@@ -235,27 +203,38 @@ impl AgentRuntime {
         attempt: Attempt,
         request: &Span,
     ) -> Result<ModelAnswer, Fault> {
-        let reply = self.reply_in_time(call, payload, attempt).await?;
+        let reply = self.reply_in_time(call, payload, attempt, request).await?;
         let draft = self.read(call, reply, request)?;
         self.validated(call, draft, request)
     }
 
-    /// The body is read inside the limit too: a server that trickles it gains nothing.
+    /// One of our connections first, then the server. The body is read inside the limit too: a
+    /// server that trickles it gains nothing.
     async fn reply_in_time(
         &self,
         call: &ModelCall,
         payload: &Payload,
         attempt: Attempt,
+        request: &Span,
     ) -> Result<Reply, Fault> {
         let time_left = call.time_left();
         if time_left.is_zero() {
             return Err(Fault::DeadlinePassed);
         }
-        let limit = self.connector.request_timeout().min(time_left);
-        match timeout(limit, self.connector.attempt(call, payload, attempt)).await {
-            Ok(outcome) => outcome,
-            Err(_) if call.time_left().is_zero() => Err(Fault::DeadlinePassed),
-            Err(_) => Err(Fault::Timeout { after: limit }),
+        let after = self.connector.request_timeout().min(time_left);
+        let end = Instant::now() + after;
+        let outcome = match self.connector.acquire(after, request).await {
+            Ok(permit) => {
+                let tried = self.connector.attempt(call, payload, attempt, permit);
+                let phase = Phase::Attempt;
+                let late = |_| Err(Fault::Timeout { phase, after });
+                timeout_at(end, tried).await.unwrap_or_else(late)
+            }
+            Err(full) => Err(full),
+        };
+        match outcome {
+            Err(Fault::Timeout { .. }) if call.time_left().is_zero() => Err(Fault::DeadlinePassed),
+            outcome => outcome,
         }
     }
 
@@ -295,7 +274,12 @@ impl AgentRuntime {
 /// How often the server was called when this fault ended it.
 const fn calls(fault: &Fault, attempt: Attempt) -> u8 {
     match fault {
-        Fault::CircuitOpen { .. } | Fault::CallsSpent { .. } => attempt.number(),
+        Fault::CircuitOpen { .. }
+        | Fault::CallsSpent { .. }
+        | Fault::Timeout {
+            phase: Phase::Acquire,
+            ..
+        } => attempt.number(),
         _ => attempt.calls(),
     }
 }

@@ -34,6 +34,7 @@ pub mod retry_after;
 pub mod routes;
 /// A key that is used and never shown.
 pub mod secret;
+mod shared;
 /// How a call spends the time in which it only waits.
 pub mod waiting;
 
@@ -45,5 +46,6 @@ pub use self::{
     },
     failure::{CallFailed, RouteEnded},
     fault::Fault,
-    guarded::{AgentRuntime, Shared},
+    guarded::AgentRuntime,
+    shared::Shared,
 };

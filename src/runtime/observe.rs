@@ -32,6 +32,15 @@ pub trait Observe: Send + Sync + fmt::Debug {
 
     /// The breaker of `circuit` stands there now.
     fn circuit(&self, circuit: &CircuitName, state: BreakerState);
+
+    /// A call waited so long for a connection of this pool, whether it got one or not.
+    fn connection_waited(&self, _pool: &str, _waited: Duration) {}
+
+    /// A call uses a connection of this pool from now on.
+    fn connection_acquired(&self, _pool: &str) {}
+
+    /// A call uses its connection of this pool no longer.
+    fn connection_released(&self, _pool: &str) {}
 }
 
 /// For whoever counts nothing.
@@ -67,6 +76,15 @@ pub(super) fn request_span(call: &ModelCall) -> Span {
         request_id = %call.request_id,
         model = %call.model,
     )
+}
+
+pub(super) fn acquire_span(request: &Span, pool_name: &'static str) -> Span {
+    info_span!(parent: request, "connection-acquire", pool_name, wait_time = Empty)
+}
+
+/// Notes on the span how long the wait was, in seconds.
+pub(super) fn acquire_ended(span: &Span, waited: Duration) {
+    span.record("wait_time", waited.as_secs_f64());
 }
 
 pub(super) fn build_span() -> Span {

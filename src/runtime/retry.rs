@@ -178,7 +178,7 @@ impl Retries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::fault::{ConnectionFault, HttpStatus, Refusal};
+    use crate::runtime::fault::{ConnectionFault, HttpStatus, Phase, Refusal};
 
     const PLENTY: Duration = Duration::from_secs(3_600);
 
@@ -214,7 +214,14 @@ mod tests {
     fn each_row_of_the_retry_table_holds() {
         let after = Duration::from_secs(120);
         let ordinary = [
-            Fault::Timeout { after },
+            Fault::Timeout {
+                phase: Phase::Acquire,
+                after,
+            },
+            Fault::Timeout {
+                phase: Phase::Attempt,
+                after,
+            },
             Fault::Server(refusal(408, None)),
             Fault::Server(refusal(500, None)),
             Fault::Server(refusal(503, None)),
@@ -222,7 +229,6 @@ mod tests {
             connection(ConnectionFault::Refused),
             connection(ConnectionFault::Reset),
             connection(ConnectionFault::Dns),
-            connection(ConnectionFault::ConnectTimeout),
             connection(ConnectionFault::Tls),
             connection(ConnectionFault::Cut),
             connection(ConnectionFault::Other),

@@ -291,7 +291,9 @@ mod tests {
         runtime.failed_over(&model, "timeout");
         runtime.validated(Validation::Valid);
         runtime.connection_waited(name, second);
-        runtime.set_connections_active(name, 3);
+        runtime.connection_acquired(name);
+        runtime.connection_acquired(name);
+        runtime.connection_released(name);
         let circuit = CircuitName::new("openai", "host", name);
         runtime.circuit(&circuit, BreakerState::HalfOpen);
     }
@@ -330,7 +332,7 @@ mod tests {
             "puruto_requests_finished_total{code=\"\",status=\"ok\",target=\"puruto-echo\"} 1",
             "runtime_requests_total{model=\"m\",status=\"ok\"} 1",
             "runtime_retries_total{error_type=\"timeout\",model=\"m\"} 1",
-            "runtime_connections_active{pool_name=\"m\"} 3",
+            "runtime_connections_active{pool_name=\"m\"} 1",
             "runtime_circuit_breaker_state{circuit_name=\"openai host m\"} 2",
             "puruto_fenced_total 0",
         ] {

@@ -14,7 +14,7 @@ use tracing::{Level, Subscriber};
 use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
 
 use self::{config::TraceConfig, reporting::Reporting};
-use crate::runtime::connector::install_tls;
+use crate::runtime::connector::transport::install_tls;
 
 /// What the standard variables say.
 pub mod config;

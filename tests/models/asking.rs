@@ -33,10 +33,9 @@ pub(crate) fn runtime(table: &str) -> AgentRuntime {
 /// The same, with these delays.
 pub(crate) fn runtime_with(table: &str, backoff: Backoff) -> AgentRuntime {
     let config: ProviderConfig = toml::from_str(table).expect("well formed");
-    let (clock, chance) = (Clock::system(), Chance::seeded(11));
-    let key = |_: &str| Some(KEY.to_owned());
-    let connector = config.connect(key, clock.clone(), chance.clone());
-    let shared = Shared::new(clock, chance, Arc::new(()));
+    let shared = Shared::new(Clock::system(), Chance::seeded(11), Arc::new(()));
+    let key = |name: &str| (name == "KEY").then(|| KEY.to_owned());
+    let connector = config.connect(key, &shared);
     let retry = RetryPolicy::with_backoff(backoff);
     AgentRuntime::new(connector.expect("complete"), retry, shared)
 }

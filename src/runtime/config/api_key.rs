@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use reqwest::header::HeaderValue;
+use hyper::header::HeaderValue;
 
 use super::Mistake;
 use crate::runtime::secret::Secret;

@@ -2,8 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-use reqwest::Url;
 use serde::{Deserialize, Serialize, Serializer, de};
+use url::Url;
 
 /// An `http` or `https` address without credentials, query or fragment.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,15 +1,25 @@
-//! One address of a provider: the client with the connections to it, and the key it wants.
+//! One address of a provider: the connections to it, and the key it wants.
 //!
 //! Never: a provider's wire form, or the key in anything but the one header.
 
-use std::{mem, time::Duration};
+use std::time::Duration;
 
-use reqwest::{
-    Client, StatusCode, Url,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    HeaderMap, Method, Request, StatusCode, Uri,
+    header::{
+        ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue,
+        PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
+    },
 };
+use url::Url;
 
-use super::{Payload, http};
+use super::{
+    Payload,
+    network::Network,
+    transport::{ACCEPTED_ENCODING, Body, HostPool, Limits, Permit, Route, exchange},
+};
 use crate::{
     clock::Clock,
     runtime::{
@@ -24,10 +34,47 @@ const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
 #[derive(Debug)]
 pub(super) struct Endpoint {
-    client: Client,
     url: Url,
-    authorization: Option<Authorization>,
+    target: Uri,
+    headers: HeaderMap,
+    route: Route,
+    pool: HostPool,
+    limits: Limits,
     clock: Clock,
+}
+
+/// The head of a response, and its body unread.
+#[derive(Debug)]
+pub(super) struct Response {
+    pub(super) status: HttpStatus,
+    pub(super) headers: HeaderMap,
+    /// How long the server asks to be left alone.
+    pub(super) retry_after: Option<Duration>,
+    pub(super) body: Body,
+}
+
+impl Response {
+    pub(super) fn is_success(&self) -> bool {
+        succeeded(self.status)
+    }
+
+    /// All of a success; of a refusal the beginning.
+    ///
+    /// # Errors
+    /// The success is longer than the endpoint's cap, or its body broke.
+    pub(super) async fn read(self) -> Result<HttpReply, Fault> {
+        let body = if self.is_success() {
+            self.body.whole().await?
+        } else {
+            self.body.beginning().await
+        };
+        Ok(HttpReply {
+            status: self.status,
+            headers: self.headers,
+            retry_after: self.retry_after,
+            body,
+        })
+    }
 }
 
 /// A response with its body, which of a refusal may be only the beginning.
@@ -42,27 +89,50 @@ pub(super) struct HttpReply {
 
 impl HttpReply {
     pub(super) fn is_success(&self) -> bool {
-        StatusCode::from_u16(self.status.0).is_ok_and(|status| status.is_success())
+        succeeded(self.status)
     }
 }
 
+/// A redirect is no success: following it would hand the key on.
+fn succeeded(status: HttpStatus) -> bool {
+    StatusCode::from_u16(status.0).is_ok_and(|status| status.is_success())
+}
+
 impl Endpoint {
+    /// The endpoint of `provider` at `url`, reached over `network`.
+    ///
     /// # Errors
-    /// A machine on which no HTTP client can be made.
+    /// An address that HTTP cannot carry, or TLS on a machine that trusts no certificate.
     pub(super) fn new(
+        provider: &'static str,
         url: Url,
-        authorization: Option<Authorization>,
-        clock: Clock,
+        authorization: Option<&Authorization>,
+        limits: Limits,
+        network: &Network<'_>,
     ) -> Result<Self, Mistake> {
-        let client = http::client().map_err(|error| {
-            let why = format!("no http client can be made on this machine: {error:?}");
-            Mistake::new("base_url", url.as_str(), why)
-        })?;
+        let mistake = |why: String| Mistake::new("base_url", url.as_str(), why);
+        let unfit = |error: hyper::http::uri::InvalidUri| mistake(error.to_string());
+        let origin: Uri = url.origin().ascii_serialization().parse().map_err(unfit)?;
+        let route = network
+            .route(origin)
+            .map_err(|error| mistake(format!("no tls can be had on this machine: {error}")))?;
+        let target = if route.proxy_reads() {
+            url.as_str()
+        } else {
+            url.path()
+        };
+        let target = target.parse().map_err(unfit)?;
+        let headers = headers(&url, authorization, &route)
+            .map_err(|error| mistake(format!("no header can carry it: {error}")))?;
+        let pool = network.pool(provider, &route);
         Ok(Self {
-            client,
             url,
-            authorization,
-            clock,
+            target,
+            headers,
+            route,
+            pool,
+            limits,
+            clock: network.clock(),
         })
     }
 
@@ -75,36 +145,30 @@ impl Endpoint {
         self.url.authority()
     }
 
-    /// Sends `payload` once and reads what comes back, of a success at most `body_max` bytes.
+    pub(super) const fn pool(&self) -> &HostPool {
+        &self.pool
+    }
+
+    pub(super) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Sends `payload` once, under `permit`, which the response's body holds until it is read.
     ///
     /// # Errors
-    /// The connection broke, or the success is longer.
-    pub(super) async fn post(
-        &self,
-        payload: &Payload,
-        body_max: usize,
-    ) -> Result<HttpReply, Fault> {
-        let mut request = self
-            .client
-            .post(self.url.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .body(payload.0.clone());
-        if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization.header());
-        }
-        let mut response = request.send().await.map_err(http::unanswered)?;
-        let status = response.status();
-        let headers = mem::take(response.headers_mut());
-        let body = if status.is_success() {
-            http::body(response, body_max).await?
-        } else {
-            http::error_body(response).await
-        };
-        Ok(HttpReply {
-            status: HttpStatus(status.as_u16()),
-            retry_after: self.retry_after(&headers),
-            headers,
-            body,
+    /// There was no connection, or no response over it in time.
+    pub(super) async fn post(&self, payload: &Payload, permit: Permit) -> Result<Response, Fault> {
+        let mut request = Request::new(Full::<Bytes>::new(payload.0.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.target.clone();
+        *request.headers_mut() = self.headers.clone();
+        let rules = self.pool.rules();
+        let answered = exchange(request, permit, &self.route, rules, &self.limits).await?;
+        Ok(Response {
+            status: HttpStatus(answered.head.status.as_u16()),
+            retry_after: self.retry_after(&answered.head.headers),
+            headers: answered.head.headers,
+            body: answered.body,
         })
     }
 
@@ -119,4 +183,25 @@ impl Endpoint {
             self.clock.now(),
         )
     }
+}
+
+/// The same for every request.
+fn headers(
+    url: &Url,
+    authorization: Option<&Authorization>,
+    route: &Route,
+) -> Result<HeaderMap, hyper::http::Error> {
+    const AGENT: &str = concat!("puruto-fleet/", env!("CARGO_PKG_VERSION"));
+    let mut headers = HeaderMap::new();
+    headers.insert(HOST, HeaderValue::try_from(url.authority())?);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED_ENCODING));
+    if let Some(authorization) = authorization {
+        headers.insert(AUTHORIZATION, authorization.header().clone());
+    }
+    if let Some(login) = route.proxy_login().filter(|_| route.proxy_reads()) {
+        headers.insert(PROXY_AUTHORIZATION, login);
+    }
+    Ok(headers)
 }

@@ -14,23 +14,30 @@ pub mod simulated;
 
 mod endpoint;
 mod fields;
-mod http;
+mod network;
 #[cfg(test)]
 mod shape_tests;
 #[cfg(test)]
 mod test_server;
+/// How bytes get to a model server and back.
+pub mod transport;
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use tokio::time::Instant;
+use tracing::{Instrument as _, Span};
 
-pub use self::http::install_tls;
-use self::{minimax::MiniMax, ollama::Ollama, openai::OpenAi, simulated::Simulated};
+pub(super) use self::network::Network;
+use self::{
+    endpoint::Endpoint, minimax::MiniMax, ollama::Ollama, openai::OpenAi, simulated::Simulated,
+    transport::Permit,
+};
 use super::{
     Fault, ModelCall, ModelName,
     breaker::{Breaker, BreakerRules, CircuitName, Circuits},
     contract::{AnswerShape, Draft},
-    observe::Observe,
+    observe::{self, Observe},
     retry::Attempt,
 };
 
@@ -102,11 +109,16 @@ impl Connector {
     /// Where attempts go; without credentials.
     #[must_use]
     pub fn endpoint(&self) -> &str {
+        self.server().map_or("simulated", Endpoint::as_str)
+    }
+
+    /// The server behind it, if there is one.
+    const fn server(&self) -> Option<&Endpoint> {
         match self {
-            Self::Simulated(_) => "simulated",
-            Self::OpenAi(openai) => openai.endpoint().as_str(),
-            Self::Ollama(ollama) => ollama.endpoint().as_str(),
-            Self::MiniMax(minimax) => minimax.endpoint().as_str(),
+            Self::Simulated(_) => None,
+            Self::OpenAi(openai) => Some(openai.endpoint()),
+            Self::Ollama(ollama) => Some(ollama.endpoint()),
+            Self::MiniMax(minimax) => Some(minimax.endpoint()),
         }
     }
 
@@ -140,22 +152,15 @@ impl Connector {
     }
 
     fn host(&self) -> &str {
-        match self {
-            Self::Simulated(_) => "simulated",
-            Self::OpenAi(openai) => openai.endpoint().host(),
-            Self::Ollama(ollama) => ollama.endpoint().host(),
-            Self::MiniMax(minimax) => minimax.endpoint().host(),
-        }
+        self.server().map_or("simulated", Endpoint::host)
     }
 
     /// How long one attempt may take.
     #[must_use]
     pub const fn request_timeout(&self) -> Duration {
-        match self {
-            Self::Simulated(_) => SIMULATED_TIMEOUT,
-            Self::OpenAi(openai) => openai.request_timeout(),
-            Self::Ollama(ollama) => ollama.request_timeout(),
-            Self::MiniMax(minimax) => minimax.request_timeout(),
+        match self.server() {
+            Some(endpoint) => endpoint.limits().request,
+            None => SIMULATED_TIMEOUT,
         }
     }
 
@@ -179,7 +184,23 @@ impl Connector {
         }
     }
 
-    /// One attempt. Dropping the future abandons it.
+    /// Waits for leave to use a connection, `limit` at most. A simulated model needs none.
+    ///
+    /// # Errors
+    /// None became free in time.
+    pub async fn acquire(&self, limit: Duration, request: &Span) -> Result<Permit, Fault> {
+        let Some(endpoint) = self.server() else {
+            return Ok(Permit::unpooled());
+        };
+        let asked = Instant::now();
+        let span = observe::acquire_span(request, self.provider());
+        let permit = endpoint.pool().acquire(limit);
+        let permit = permit.instrument(span.clone()).await;
+        observe::acquire_ended(&span, asked.elapsed());
+        permit
+    }
+
+    /// One attempt, under `permit`. Dropping the future abandons it, connection and all.
     ///
     /// # Errors
     /// Why there is no reply.
@@ -188,13 +209,20 @@ impl Connector {
         call: &ModelCall,
         payload: &Payload,
         attempt: Attempt,
+        permit: Permit,
     ) -> Result<Reply, Fault> {
         match self {
             Self::Simulated(simulated) => simulated.attempt(call, attempt).await.map(Reply::Draft),
             // Boxed, so that ten thousand simulated calls do not each carry an HTTP exchange.
-            Self::OpenAi(openai) => Box::pin(openai.attempt(payload)).await.map(Reply::Body),
-            Self::Ollama(ollama) => Box::pin(ollama.attempt(payload)).await.map(Reply::Body),
-            Self::MiniMax(minimax) => Box::pin(minimax.attempt(payload)).await.map(Reply::Body),
+            Self::OpenAi(openai) => Box::pin(openai.attempt(payload, permit))
+                .await
+                .map(Reply::Body),
+            Self::Ollama(ollama) => Box::pin(ollama.attempt(payload, permit))
+                .await
+                .map(Reply::Body),
+            Self::MiniMax(minimax) => Box::pin(minimax.attempt(payload, permit))
+                .await
+                .map(Reply::Body),
         }
     }
 

@@ -2,14 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::test_server::{PLENTY, call};
-use crate::{
-    clock::{Chance, Clock},
-    runtime::{
-        config::ProviderConfig,
-        contract::{AnswerSchema, AnswerShape},
-    },
-};
+use super::test_server::{PLENTY, call, connector};
+use crate::runtime::contract::{AnswerSchema, AnswerShape};
 
 fn amounts() -> Value {
     json!({"properties": {"cents": {"type": "integer"}}})
@@ -17,9 +11,7 @@ fn amounts() -> Value {
 
 /// What stands under `field` in the request to the provider of `table`.
 fn told(table: &str, field: &str, answer: AnswerShape) -> Value {
-    let config: ProviderConfig = toml::from_str(table).expect("well formed");
-    let connector = config.connect(|_| None, Clock::system(), Chance::seeded(1));
-    let connector = connector.expect("complete");
+    let connector = connector(table);
     let mut call = call(PLENTY);
     call.answer = answer;
     let sent: Value = serde_json::from_slice(&connector.build(&call).0).expect("JSON");

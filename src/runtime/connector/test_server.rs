@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
+use super::Connector;
 use crate::{
     clock::{Chance, Clock},
     runtime::{
@@ -13,21 +14,35 @@ use crate::{
     },
 };
 
-/// What every environment variable holds.
+/// What the environment variable `KEY` holds.
 pub(super) const KEY: &str = "sk-open-sesame";
 /// More time than any test takes.
 pub(super) const PLENTY: Duration = Duration::from_secs(30);
 
+fn shared() -> Shared {
+    Shared::new(Clock::system(), Chance::seeded(5), Arc::new(()))
+}
+
+fn connected(table: &str, shared: &Shared) -> Connector {
+    let config: ProviderConfig = toml::from_str(table).expect("well formed");
+    let env = |name: &str| (name == "KEY").then(|| KEY.to_owned());
+    config.connect(env, shared).expect("complete")
+}
+
+/// The connector alone.
+pub(super) fn connector(table: &str) -> Connector {
+    connected(table, &shared())
+}
+
 /// A runtime whose first delay is short, since real sockets want real time.
 pub(super) fn runtime(table: &str) -> AgentRuntime {
-    let config: ProviderConfig = toml::from_str(table).expect("well formed");
-    let env = |_: &str| Some(KEY.to_owned());
-    let chance = Chance::seeded(5);
-    let connector = config
-        .connect(env, Clock::system(), chance.clone())
-        .expect("complete");
+    runtime_with(table, shared())
+}
+
+/// The same, over pools and counters of one's own.
+pub(super) fn runtime_with(table: &str, shared: Shared) -> AgentRuntime {
+    let connector = connected(table, &shared);
     let retry = RetryPolicy::with_backoff(Backoff::starting_at(Duration::from_millis(2)));
-    let shared = Shared::new(Clock::system(), chance, Arc::new(()));
     AgentRuntime::new(connector, retry, shared)
 }
 

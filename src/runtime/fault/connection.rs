@@ -11,8 +11,6 @@ pub enum ConnectionFault {
     Reset,
     /// The host name has no address, or the resolver did not say.
     Dns,
-    /// No connection within the connect time-out.
-    ConnectTimeout,
     /// The TLS handshake failed.
     Tls,
     /// The server's certificate is not to be trusted; it will not be next time either.
@@ -29,7 +27,6 @@ impl fmt::Display for ConnectionFault {
             Self::Refused => "refused",
             Self::Reset => "reset",
             Self::Dns => "host name not resolved",
-            Self::ConnectTimeout => "not made in time",
             Self::Tls => "tls handshake failed",
             Self::Certificate => "certificate not trusted",
             Self::Cut => "body cut short",

@@ -1,15 +1,16 @@
 //! The stack around a scripted model, on a paused clock.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use futures_util::future::{BoxFuture, join_all};
+use tokio::time::timeout;
 
 use super::*;
 use crate::{
-    clock::WallTime,
+    clock::{Chance, Clock, WallTime},
     contract::ErrorCode,
     runtime::{
         Message,
@@ -233,7 +234,13 @@ async fn an_attempt_that_takes_too_long_is_retried_while_the_deadline_allows() {
     let runtime = runtime("latency = \"5m\"", &counts);
     let failed = runtime.call(&call("pay", HOUR)).await.expect_err("slow");
     let after = Duration::from_secs(120);
-    assert_eq!(failed.fault, Fault::Timeout { after });
+    assert_eq!(
+        failed.fault,
+        Fault::Timeout {
+            phase: Phase::Attempt,
+            after
+        }
+    );
     assert_eq!(failed.attempts, 4);
 }
 

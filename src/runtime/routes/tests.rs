@@ -16,7 +16,7 @@ use crate::{
         Fault, Message,
         breaker::{BreakerState, CircuitName},
         calls_made::CallsMade,
-        fault::{ConnectionFault, HttpStatus, Refusal},
+        fault::{ConnectionFault, HttpStatus, Phase, Refusal},
         observe::{CallStatus, Observe, Validation},
         retry::Stop,
     },
@@ -223,7 +223,14 @@ fn each_fault_passes_on_or_ends_the_call() {
     };
     for fault in [
         connection(ConnectionFault::Refused),
-        Fault::Timeout { after: HOUR },
+        Fault::Timeout {
+            phase: Phase::Acquire,
+            after: HOUR,
+        },
+        Fault::Timeout {
+            phase: Phase::Attempt,
+            after: HOUR,
+        },
         Fault::Server(refusal()),
         Fault::Overloaded(refusal()),
         Fault::RateLimited(refusal()),

@@ -51,20 +51,6 @@ impl RuntimeMetrics {
             circuits: Fold::default(),
         }
     }
-
-    /// A call waited so long for its connection from `pool`.
-    pub fn connection_waited(&self, pool: &str, waited: Duration) {
-        self.connections_wait
-            .with_label_values(&[self.pools.fold(pool)])
-            .observe(waited.as_secs_f64());
-    }
-
-    /// So many connections of `pool` are in use.
-    pub fn set_connections_active(&self, pool: &str, active: usize) {
-        self.connections_active
-            .with_label_values(&[self.pools.fold(pool)])
-            .set(i64::try_from(active).unwrap_or(i64::MAX));
-    }
 }
 
 impl Observe for RuntimeMetrics {
@@ -96,5 +82,23 @@ impl Observe for RuntimeMetrics {
         self.breaker
             .with_label_values(&[self.circuits.fold(circuit.as_str())])
             .set(state.reading());
+    }
+
+    fn connection_waited(&self, pool: &str, waited: Duration) {
+        self.connections_wait
+            .with_label_values(&[self.pools.fold(pool)])
+            .observe(waited.as_secs_f64());
+    }
+
+    fn connection_acquired(&self, pool: &str) {
+        self.connections_active
+            .with_label_values(&[self.pools.fold(pool)])
+            .inc();
+    }
+
+    fn connection_released(&self, pool: &str) {
+        self.connections_active
+            .with_label_values(&[self.pools.fold(pool)])
+            .dec();
     }
 }

@@ -90,7 +90,7 @@ fn endpoint(get: Get<'_>) -> Result<Option<String>, VarError> {
         (None, Some(base)) => (ENDPOINT, base, TRACES_PATH),
         (None, None) => return Ok(None),
     };
-    match reqwest::Url::parse(&value) {
+    match url::Url::parse(&value) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => {}
         _ => {
             return Err(wrong(

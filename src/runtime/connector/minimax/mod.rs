@@ -9,23 +9,19 @@ mod refusal;
 mod tests;
 mod wire;
 
-use std::time::Duration;
-
 use tracing::debug;
 
 pub(super) use self::wire::read;
 use super::{
-    Payload,
+    Network, Payload,
     endpoint::{Endpoint, HttpReply},
-    http, openai,
+    openai,
+    transport::{Limits, Permit},
 };
-use crate::{
-    clock::Clock,
-    runtime::{
-        Fault, ModelCall, ModelName,
-        config::{Authorization, MiniMaxConfig, MiniMaxRoute, Mistake},
-        fault::ProviderCode,
-    },
+use crate::runtime::{
+    Fault, ModelCall, ModelName,
+    config::{Authorization, MiniMaxConfig, MiniMaxRoute, Mistake},
+    fault::ProviderCode,
 };
 
 /// The headers by which MiniMax's support finds a call.
@@ -38,22 +34,22 @@ pub struct MiniMax {
     route: MiniMaxRoute,
     defaults: openai::Defaults,
     model: ModelName,
-    request_timeout: Duration,
 }
 
 impl MiniMax {
     /// The endpoint of `config`, asked with the key in `authorization`.
     ///
     /// # Errors
-    /// A machine on which no HTTP client can be made.
+    /// As [`Endpoint::new`].
     pub(in crate::runtime) fn new(
         config: &MiniMaxConfig,
-        authorization: Option<Authorization>,
-        clock: Clock,
+        authorization: Option<&Authorization>,
+        network: &Network<'_>,
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join(config.route.path());
+        let limits = Limits::within(config.request_timeout.0);
         Ok(Self {
-            endpoint: Endpoint::new(url, authorization, clock)?,
+            endpoint: Endpoint::new("minimax", url, authorization, limits, network)?,
             route: config.route,
             defaults: openai::Defaults {
                 temperature: config.temperature,
@@ -61,7 +57,6 @@ impl MiniMax {
                 send_schema: config.send_schema,
             },
             model: config.model.clone(),
-            request_timeout: config.request_timeout.0,
         })
     }
 
@@ -73,17 +68,17 @@ impl MiniMax {
         &self.model
     }
 
-    pub(super) const fn request_timeout(&self) -> Duration {
-        self.request_timeout
-    }
-
     pub(super) fn build(&self, call: &ModelCall) -> Payload {
         Payload(wire::request(call, self.defaults, self.route).into())
     }
 
     /// The body of a response with the status of a success; it may still tell of a failure.
-    pub(super) async fn attempt(&self, payload: &Payload) -> Result<Vec<u8>, Fault> {
-        let reply = self.endpoint.post(payload, http::BODY_MAX).await?;
+    pub(super) async fn attempt(
+        &self,
+        payload: &Payload,
+        permit: Permit,
+    ) -> Result<Vec<u8>, Fault> {
+        let reply = self.endpoint.post(payload, permit).await?.read().await?;
         if let Some(trace_id) = trace_id(&reply) {
             debug!(
                 status = reply.status.0,

@@ -1,6 +1,8 @@
 //! The MiniMax connector under its runtime, against servers on real sockets.
 
-use reqwest::header::{HeaderMap, HeaderValue};
+use std::time::Duration;
+
+use hyper::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
@@ -10,7 +12,7 @@ use wiremock::{
 use super::*;
 use crate::runtime::{
     CallFailed, FinishReason, ModelAnswer,
-    connector::test_server::{self, KEY, calls, runtime},
+    connector::test_server::{self, KEY, calls, connector, runtime},
     fault::HttpStatus,
     retry::Stop,
 };
@@ -135,10 +137,9 @@ async fn a_call_takes_the_route_of_its_table_with_the_key() {
 
 #[test]
 fn the_native_route_of_minimax_itself_is_the_default() {
-    let config: MiniMaxConfig = toml::from_str("model = \"m-1\"").expect("complete");
-    let minimax = MiniMax::new(&config, None, Clock::system()).expect("a connector");
+    let minimax = connector("provider = \"minimax\"\nmodel = \"m-1\"");
     let native = "https://api.minimax.io/v1/text/chatcompletion_v2";
-    assert_eq!(minimax.endpoint().as_str(), native);
+    assert_eq!(minimax.endpoint(), native);
     assert_eq!(minimax.request_timeout(), Duration::from_secs(120));
 }
 
@@ -293,7 +294,7 @@ fn the_trace_id_is_found_and_cannot_smuggle_a_sentence() {
         body: Vec::new(),
     };
     for name in TRACE_HEADERS {
-        let name = reqwest::header::HeaderName::from_static(name);
+        let name = hyper::header::HeaderName::from_static(name);
         let found = trace_id(&reply(name.clone(), "04ecb5d9b1921ae0"));
         assert_eq!(found, ProviderCode::read("04ecb5d9b1921ae0"));
         assert_eq!(trace_id(&reply(name, "your key sk-1")), None);

@@ -7,18 +7,17 @@
 mod tests;
 mod wire;
 
-use std::time::Duration;
-
 pub(super) use self::wire::read;
-use super::{Payload, endpoint::Endpoint};
-use crate::{
-    clock::Clock,
-    runtime::{
-        Fault, ModelCall, ModelName,
-        config::{AnswerFormat, Authorization, Mistake, OllamaConfig},
-        contract::AnswerShape,
-        fault::Refusal,
-    },
+use super::{
+    Network, Payload,
+    endpoint::Endpoint,
+    transport::{Limits, Permit},
+};
+use crate::runtime::{
+    Fault, ModelCall, ModelName,
+    config::{AnswerFormat, Authorization, Mistake, OllamaConfig},
+    contract::AnswerShape,
+    fault::Refusal,
 };
 
 /// Longest body of a success, in bytes.
@@ -32,22 +31,25 @@ pub struct Ollama {
     answer: AnswerShape,
     send_schema: bool,
     model: ModelName,
-    request_timeout: Duration,
 }
 
 impl Ollama {
     /// The server of `config`, asked with the key in `authorization`.
     ///
     /// # Errors
-    /// A machine on which no HTTP client can be made.
+    /// As [`Endpoint::new`].
     pub(in crate::runtime) fn new(
         config: &OllamaConfig,
-        authorization: Option<Authorization>,
-        clock: Clock,
+        authorization: Option<&Authorization>,
+        network: &Network<'_>,
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join("api/chat");
+        let limits = Limits {
+            body_max: BODY_MAX,
+            ..Limits::within(config.request_timeout.0)
+        };
         Ok(Self {
-            endpoint: Endpoint::new(url, authorization, clock)?,
+            endpoint: Endpoint::new("ollama", url, authorization, limits, network)?,
             defaults: wire::Options {
                 temperature: config.temperature,
                 num_predict: config.max_tokens,
@@ -58,7 +60,6 @@ impl Ollama {
             },
             send_schema: config.send_schema,
             model: config.model.clone(),
-            request_timeout: config.request_timeout.0,
         })
     }
 
@@ -68,10 +69,6 @@ impl Ollama {
 
     pub(super) const fn model(&self) -> &ModelName {
         &self.model
-    }
-
-    pub(super) const fn request_timeout(&self) -> Duration {
-        self.request_timeout
     }
 
     pub(super) fn build(&self, call: &ModelCall) -> Payload {
@@ -92,8 +89,12 @@ impl Ollama {
     }
 
     /// The body of a success.
-    pub(super) async fn attempt(&self, payload: &Payload) -> Result<Vec<u8>, Fault> {
-        let reply = self.endpoint.post(payload, BODY_MAX).await?;
+    pub(super) async fn attempt(
+        &self,
+        payload: &Payload,
+        permit: Permit,
+    ) -> Result<Vec<u8>, Fault> {
+        let reply = self.endpoint.post(payload, permit).await?.read().await?;
         if reply.is_success() {
             return Ok(reply.body);
         }

@@ -1,5 +1,7 @@
 //! The Ollama connector under its runtime, against servers on real sockets.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
@@ -9,7 +11,7 @@ use wiremock::{
 use super::*;
 use crate::runtime::{
     CallFailed, FinishReason, ModelAnswer,
-    connector::test_server::{self, KEY, calls, runtime},
+    connector::test_server::{self, KEY, calls, connector, runtime},
     fault::HttpStatus,
     retry::Stop,
 };
@@ -96,13 +98,9 @@ async fn a_call_goes_out_without_streaming_and_with_the_options_of_its_table() {
 
 #[test]
 fn an_attempt_may_take_ninety_seconds_on_this_machine_unless_configured() {
-    let config: OllamaConfig = toml::from_str("model = \"m-1\"").expect("complete");
-    let ollama = Ollama::new(&config, None, Clock::system()).expect("a connector");
+    let ollama = connector("provider = \"ollama\"\nmodel = \"m-1\"");
     assert_eq!(ollama.request_timeout(), Duration::from_secs(90));
-    assert_eq!(
-        ollama.endpoint().as_str(),
-        "http://127.0.0.1:11434/api/chat"
-    );
+    assert_eq!(ollama.endpoint(), "http://127.0.0.1:11434/api/chat");
 }
 
 #[tokio::test]

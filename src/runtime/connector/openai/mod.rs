@@ -7,19 +7,18 @@ mod refusal;
 mod tests;
 mod wire;
 
-use std::time::Duration;
-
 pub(super) use self::{
     refusal::{classify as refusal, of_error as refusal_of},
     wire::{Defaults, Request, draft, read},
 };
-use super::{Payload, endpoint::Endpoint, http};
-use crate::{
-    clock::Clock,
-    runtime::{
-        Fault, ModelCall, ModelName,
-        config::{Authorization, Mistake, OpenAiConfig},
-    },
+use super::{
+    Network, Payload,
+    endpoint::Endpoint,
+    transport::{Limits, Permit},
+};
+use crate::runtime::{
+    Fault, ModelCall, ModelName,
+    config::{Authorization, Mistake, OpenAiConfig},
 };
 
 /// One endpoint and how its model is asked.
@@ -28,29 +27,28 @@ pub struct OpenAi {
     endpoint: Endpoint,
     defaults: Defaults,
     model: ModelName,
-    request_timeout: Duration,
 }
 
 impl OpenAi {
     /// The endpoint of `config`, asked with the key in `authorization`.
     ///
     /// # Errors
-    /// A machine on which no HTTP client can be made.
+    /// As [`Endpoint::new`].
     pub(in crate::runtime) fn new(
         config: &OpenAiConfig,
-        authorization: Option<Authorization>,
-        clock: Clock,
+        authorization: Option<&Authorization>,
+        network: &Network<'_>,
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join("chat/completions");
+        let limits = Limits::within(config.request_timeout.0);
         Ok(Self {
-            endpoint: Endpoint::new(url, authorization, clock)?,
+            endpoint: Endpoint::new("openai", url, authorization, limits, network)?,
             defaults: Defaults {
                 temperature: config.temperature,
                 max_tokens: config.max_tokens,
                 send_schema: config.send_schema,
             },
             model: config.model.clone(),
-            request_timeout: config.request_timeout.0,
         })
     }
 
@@ -62,17 +60,17 @@ impl OpenAi {
         &self.model
     }
 
-    pub(super) const fn request_timeout(&self) -> Duration {
-        self.request_timeout
-    }
-
     pub(super) fn build(&self, call: &ModelCall) -> Payload {
         Payload(wire::request(call, self.defaults).into())
     }
 
     /// The body of a success.
-    pub(super) async fn attempt(&self, payload: &Payload) -> Result<Vec<u8>, Fault> {
-        let reply = self.endpoint.post(payload, http::BODY_MAX).await?;
+    pub(super) async fn attempt(
+        &self,
+        payload: &Payload,
+        permit: Permit,
+    ) -> Result<Vec<u8>, Fault> {
+        let reply = self.endpoint.post(payload, permit).await?.read().await?;
         if reply.is_success() {
             Ok(reply.body)
         } else {

@@ -62,7 +62,7 @@ pub(in super::super) fn of_error(
 
 #[cfg(test)]
 mod tests {
-    use reqwest::header::HeaderMap;
+    use hyper::header::HeaderMap;
     use serde_json::json;
 
     use super::*;

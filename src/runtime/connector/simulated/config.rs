@@ -9,7 +9,7 @@ use crate::{
     runtime::{
         Fault, ModelName,
         config::HumanDuration,
-        fault::{ConnectionFault, HttpStatus, Refusal},
+        fault::{ConnectionFault, HttpStatus, Phase, Refusal},
     },
 };
 
@@ -164,7 +164,10 @@ impl ScriptedError {
     pub(super) fn fault(self, took: Duration) -> Option<Fault> {
         let fault = match self {
             Self::Ok => return None,
-            Self::Timeout => Fault::Timeout { after: took },
+            Self::Timeout => Fault::Timeout {
+                phase: Phase::Attempt,
+                after: took,
+            },
             Self::Connection => Fault::Connection {
                 what: ConnectionFault::Reset,
                 detail: "as scripted".into(),

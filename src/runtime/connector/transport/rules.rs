@@ -1,0 +1,84 @@
+//! The bounds of a pool, and of one endpoint's answers.
+
+use std::time::Duration;
+
+/// How many connections at once: 1 to 20,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimit(u16);
+
+impl ConnectionLimit {
+    /// The highest limit: beyond it a process runs out of file descriptors as systems are set up.
+    pub const MAX: u16 = 20_000;
+
+    /// `limit`, if it is 1 to 20,000.
+    #[must_use]
+    pub const fn new(limit: u16) -> Option<Self> {
+        if limit >= 1 && limit <= Self::MAX {
+            Some(Self(limit))
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn get(self) -> usize {
+        self.0.into()
+    }
+}
+
+/// What one provider's pool allows.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolRules {
+    /// Most calls at once to all its hosts, each on a connection of its own.
+    pub connections: ConnectionLimit,
+    /// Most calls at once to one host.
+    pub connections_per_host: ConnectionLimit,
+    /// Longest wait for leave to use a connection.
+    pub acquire_timeout: Duration,
+    /// Longest wait for a connection, name resolution and TLS included.
+    pub connect_timeout: Duration,
+    /// How long a connection that nobody uses is kept, unless the server keeps it shorter.
+    pub idle_timeout: Duration,
+}
+
+impl Default for PoolRules {
+    /// 100 in all and 50 a host, 30 s to get one and 30 s to make it, kept for 60 s.
+    fn default() -> Self {
+        Self {
+            connections: ConnectionLimit(100),
+            connections_per_host: ConnectionLimit(50),
+            acquire_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// How long an endpoint may be silent, and how much it may say.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::runtime) struct Limits {
+    /// Longest attempt, everything in it.
+    pub(in crate::runtime) request: Duration,
+    /// From sending the request to the head of the answer: a model may have to be loaded first.
+    pub(in crate::runtime) first_byte: Duration,
+    /// From one piece of the answer to the next.
+    pub(in crate::runtime) between_bytes: Duration,
+    /// Longest body of a success, in bytes after decoding.
+    pub(in crate::runtime) body_max: usize,
+}
+
+impl Limits {
+    /// Longest silence between two pieces of an answer by default.
+    pub(in crate::runtime) const BETWEEN_BYTES: Duration = Duration::from_secs(30);
+    /// Longest body of a success by default, in bytes.
+    pub(in crate::runtime) const BODY_MAX: usize = 4 * 1024 * 1024;
+
+    /// The defaults of an endpoint whose attempts may take as long as `request`.
+    pub(in crate::runtime) const fn within(request: Duration) -> Self {
+        Self {
+            request,
+            first_byte: request,
+            between_bytes: Self::BETWEEN_BYTES,
+            body_max: Self::BODY_MAX,
+        }
+    }
+}
