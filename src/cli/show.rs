@@ -3,7 +3,7 @@
 use std::io;
 
 use super::output::{Output, Reader};
-use crate::contract::{InvocationResult, Outcome};
+use crate::contract::{InvocationResult, Outcome, ResultError};
 
 /// Shows a result; `asked` says of what, where that is known.
 pub(super) fn result(
@@ -32,10 +32,7 @@ fn readable(asked: Option<&str>, result: &InvocationResult) -> String {
             let what = summary.map_or_else(|| value.to_string(), ToOwned::to_owned);
             ("ok".to_owned(), what)
         }
-        Outcome::Error(error) => (
-            format!("error {}", error.code.as_str()),
-            error.message.clone(),
-        ),
+        Outcome::Error(error) => (format!("error {}", error.code.as_str()), explained(error)),
     };
     let of = asked.map_or_else(String::new, |asked| format!("  {asked}"));
     let (duration, what) = (humantime::format_duration(*duration), plain(&what));
@@ -43,6 +40,13 @@ fn readable(asked: Option<&str>, result: &InvocationResult) -> String {
         "{how}{of}  {duration}\n\n{what}\n\n\
          request      {request_id}\ncorrelation  {correlation_id}"
     )
+}
+
+/// The message, and below it each violation on a line of its own.
+fn explained(error: &ResultError) -> String {
+    let violations = error.violations().into_iter();
+    let lines = violations.map(|violation| format!("\n  {violation}"));
+    format!("{}{}", error.message, lines.collect::<String>())
 }
 
 /// Text of others without what could command a terminal.
@@ -58,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::contract::{ErrorCode, ResultError};
+    use crate::contract::{ErrorCode, Violation};
 
     fn result(outcome: Outcome) -> InvocationResult {
         InvocationResult {
@@ -80,6 +84,23 @@ mod tests {
         let error = ResultError::new(ErrorCode::Denied, "not you");
         let denied = readable(None, &result(Outcome::Error(error)));
         assert!(denied.starts_with("error DENIED  824ms\n\nnot you\n"));
+    }
+
+    #[test]
+    fn each_violation_stands_on_a_line_of_its_own() {
+        let violations = [
+            Violation::new("content.id", "string", 1),
+            Violation::new("content.cents", "a value", "nothing"),
+        ];
+        let error = ResultError::contract_violation(&violations);
+        let shown = readable(None, &result(Outcome::Error(error)));
+        assert!(
+            shown.contains(
+                "(and 1 more)\n  content.id: expected string, got 1\n  \
+                 content.cents: expected a value, got nothing\n\nrequest"
+            ),
+            "{shown}"
+        );
     }
 
     #[test]

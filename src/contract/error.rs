@@ -135,6 +135,14 @@ impl ResultError {
         self
     }
 
+    /// The violations that `details` list; none where they list none, or in another form.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let listed = self.details.as_ref().and_then(|it| it.get("violations"));
+        let read = listed.map(Vec::<Violation>::deserialize);
+        read.and_then(Result::ok).unwrap_or_default()
+    }
+
     /// The kind that `details` name, for an [`ErrorCode::IpcError`].
     #[must_use]
     pub fn kind(&self) -> Option<&str> {

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use super::{Context, Handler};
 use crate::{
     contract::ResultError,
-    runtime::{CallFailed, Fault, Message, ModelAnswer, ModelCall, routes::Routes},
+    runtime::{
+        CallFailed, Fault, Message, ModelAnswer, ModelCall, contract::AnswerShape,
+        repair::Repairing,
+    },
 };
 
 /// Longest summary, in characters; the whole answer stands in `output.content`.
@@ -34,24 +37,32 @@ pub enum OnCircuitOpen {
 
 /// Answers each request with what a model says.
 pub struct Chat {
-    routes: Routes,
+    models: Repairing,
+    answer: AnswerShape,
     system: Option<Message>,
     on_circuit_open: OnCircuitOpen,
 }
 
 impl fmt::Debug for Chat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Chat({:?})", self.routes.model())
+        write!(f, "Chat({:?})", self.models.model())
     }
 }
 
 impl Chat {
-    /// A chat over `routes`; `prompt` is the Puruto's own instruction, shared by all its calls.
+    /// A chat over `models`; `prompt` is the Puruto's own instruction, shared by all its calls, and
+    /// `answer` the form that every answer must have.
     #[must_use]
-    pub fn new(routes: Routes, prompt: Option<Arc<str>>, on_circuit_open: OnCircuitOpen) -> Self {
+    pub fn new(
+        models: Repairing,
+        prompt: Option<Arc<str>>,
+        answer: AnswerShape,
+        on_circuit_open: OnCircuitOpen,
+    ) -> Self {
         let system = prompt.map(Message::system);
         Self {
-            routes,
+            models,
+            answer,
             system,
             on_circuit_open,
         }
@@ -61,7 +72,7 @@ impl Chat {
     async fn answer(&self, context: &Context) -> Result<ModelAnswer, CallFailed> {
         let call = self.call(context);
         loop {
-            let outcome = self.routes.call(&call).await;
+            let outcome = self.models.call(&call).await;
             match (self.on_circuit_open, outcome) {
                 (
                     OnCircuitOpen::Park,
@@ -78,11 +89,12 @@ impl Chat {
     fn call(&self, context: &Context) -> ModelCall {
         let user = Message::user(Arc::<str>::from(context.request.prompt.as_str()));
         ModelCall {
+            answer: self.answer.clone(),
             made: context.calls_made.count(0),
             waiting: Some(Arc::clone(&context.waiting)),
             ..ModelCall::new(
                 context.request.request_id.clone(),
-                self.routes.model().clone(),
+                self.models.model().clone(),
                 self.system.iter().cloned().chain([user]).collect(),
                 context.deadline,
             )
@@ -131,7 +143,7 @@ mod tests {
         contract::{Draft, MintedIds},
         runtime::{
             FinishReason, Shared, Usage, calls_made::CallsMade, config::ProviderConfig,
-            waiting::Asleep,
+            repair::Repair, routes::Routes, waiting::Asleep,
         },
         store::Attempt,
     };
@@ -153,7 +165,8 @@ mod tests {
         let shared = Shared::new(Clock::system(), Chance::seeded(1), Arc::new(()));
         let routes = Routes::open(&config, &[], |_| None, &shared).expect("a route");
         let prompt = Some("You pay invoices.".into());
-        Chat::new(routes, prompt, OnCircuitOpen::Fail)
+        let models = Repairing::new(routes, Repair::Never);
+        Chat::new(models, prompt, AnswerShape::Text, OnCircuitOpen::Fail)
     }
 
     #[tokio::test]

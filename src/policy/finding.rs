@@ -26,7 +26,8 @@ pub enum FindingCode {
     IpcConfigInvalidType,
     /// `.puruto-ipc.json`: a key whose absence is probably an oversight.
     IpcConfigMissingKey,
-    /// `worker.toml`: no TOML, an unknown key, a value that does not fit.
+    /// `worker.toml`: no TOML, an unknown key, a value that does not fit, or a `response_schema`
+    /// that is none.
     InvalidWorkerConfig,
     /// `worker.toml`: a key that its kind cannot do without.
     WorkerConfigMissingKey,

@@ -22,6 +22,6 @@ pub use self::{
     set::PolicySet,
 };
 pub(crate) use self::{
-    file::{folders, read_bounded},
+    file::{Unreadable, folders, read_bounded},
     load::load_policy,
 };

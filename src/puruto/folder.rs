@@ -19,6 +19,8 @@ const DOCS_FOLDER: &str = "docs";
 
 /// Longest `worker.toml`, in bytes.
 const WORKER_BYTES_MAX: u64 = 64 * 1024;
+/// Longest `response_schema`, in bytes.
+const SCHEMA_BYTES_MAX: u64 = 256 * 1024;
 /// Longest `prompt.md`, in bytes of UTF-8; as long as a request's own prompt may be.
 const PROMPT_BYTES_MAX: u64 = 256 * 1024;
 /// Most files in `docs/`.
@@ -63,7 +65,8 @@ impl Reader<'_> {
     fn worker(&mut self) -> Option<WorkerSpec> {
         let file = self.folder.join(WORKER_FILE);
         let bytes = self.bytes(FindingCode::InvalidWorkerConfig, &file, WORKER_BYTES_MAX)?;
-        let read = worker_toml::parse(&file, &bytes);
+        let beside = |name: &Path| read_bounded(&self.folder.join(name), SCHEMA_BYTES_MAX);
+        let read = worker_toml::parse(&file, &bytes, &beside);
         read.map_err(|errors| self.findings.extend(errors)).ok()
     }
 

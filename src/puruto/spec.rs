@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{
     contract::ActionName,
     handler::{CommandConfig, OnCircuitOpen},
-    runtime::config::ProviderConfig,
+    runtime::{config::ProviderConfig, contract::AnswerShape, repair::Repair},
 };
 
 /// How a Puruto is served: its `worker.toml`.
@@ -34,13 +34,17 @@ pub enum Work {
     Command(CommandConfig),
 }
 
-/// Which models a question goes to.
+/// Which models a question goes to, and what their answer must be like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatSpec {
     /// The model that is asked first.
     pub model: ProviderConfig,
     /// Those that are asked where it fails, in their order.
     pub fallbacks: Vec<ProviderConfig>,
+    /// The form that every answer must have.
+    pub answer: AnswerShape,
+    /// Whether a model may correct an answer of another form.
+    pub repair: Repair,
 }
 
 /// The kind of work, as `worker.toml` names it.

@@ -1,10 +1,11 @@
 //! `worker.toml` as a [`WorkerSpec`], or everything that is wrong with it.
 //!
-//! Each key is read by itself, so that a mistake in one hides none in another. Never: a file
-//! system, or a look at what the tables of a kind mean; the runtime and the
+//! Each key is read by itself, so that a mistake in one hides none in another. Never: a file that
+//! was not handed over, or a look at what the tables of a kind mean; the runtime and the
 //! handler read those.
 
 mod chat;
+mod schema;
 
 use std::path::Path;
 
@@ -14,14 +15,14 @@ use toml::{Table, Value};
 use super::spec::{Actions, Kind, Work, WorkerSpec};
 use crate::{
     contract::{ActionName, Violation},
-    policy::{Finding, FindingCode},
+    policy::{Finding, FindingCode, Unreadable},
 };
 
 /// The name of the file that says how a Puruto is served.
 pub const WORKER_FILE: &str = "worker.toml";
 
 /// Every key of `worker.toml`; which of `model` and `command` is needed depends on the kind.
-pub const WORKER_KEYS: [&str; 8] = [
+pub const WORKER_KEYS: [&str; 10] = [
     "kind",
     "description",
     "actions",
@@ -29,14 +30,23 @@ pub const WORKER_KEYS: [&str; 8] = [
     "on_circuit_open",
     "model",
     "fallback",
+    "response_schema",
+    "repair_attempts",
     "command",
 ];
 
 /// Those that say nothing where no model is asked.
-const MODEL_KEYS: [&str; 2] = ["model", "fallback"];
+const MODEL_KEYS: [&str; 4] = ["model", "fallback", "response_schema", "repair_attempts"];
 
-/// Reads a `worker.toml`; `file` is only named in findings.
-pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<WorkerSpec, Vec<Finding>> {
+/// Reads a file of the Puruto's folder; `None` when there is none of that name.
+pub(super) type Beside<'f> = &'f dyn Fn(&Path) -> Result<Option<Vec<u8>>, Unreadable>;
+
+/// Reads a `worker.toml`; `file` is only named in findings, and `beside` reads what it names.
+pub(super) fn parse(
+    file: &Path,
+    bytes: &[u8],
+    beside: Beside<'_>,
+) -> Result<WorkerSpec, Vec<Finding>> {
     let unreadable =
         |why: String| vec![Finding::whole(FindingCode::InvalidWorkerConfig, file, why)];
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -48,6 +58,7 @@ pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<WorkerSpec, Vec<Finding
         .map_err(|error| unreadable(syntax_error(text, &error)))?;
     Keys {
         file,
+        beside,
         table,
         findings: Vec::new(),
     }
@@ -70,6 +81,7 @@ fn syntax_error(text: &str, error: &toml::de::Error) -> String {
 /// Takes the known keys out of the table and notes what is wrong with each.
 struct Keys<'f> {
     file: &'f Path,
+    beside: Beside<'f>,
     table: Table,
     findings: Vec<Finding>,
 }

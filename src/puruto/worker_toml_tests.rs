@@ -3,13 +3,31 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{handler::OnCircuitOpen, puruto::Concurrency, runtime::config::ProviderConfig};
+use crate::{
+    handler::OnCircuitOpen,
+    puruto::Concurrency,
+    runtime::{config::ProviderConfig, contract::AnswerShape, repair::Repair},
+};
 
 const FILE: &str = "workers/a/worker.toml";
 const MODEL: &str = "[model]\nprovider = \"simulated\"\n";
 
+/// What stands beside it.
+const FILES: [(&str, &str); 4] = [
+    ("good.json", r#"{"required": ["cents"]}"#),
+    ("bad.json", r#"{"properties": {"a": {"type": "text"}}}"#),
+    (
+        "out.json",
+        r#"{"items": {"$ref": "https://example.com/a.json"}}"#,
+    ),
+    ("no.json", "{"),
+];
+
 fn read(text: impl AsRef<[u8]>) -> Result<WorkerSpec, Vec<Finding>> {
-    parse(Path::new(FILE), text.as_ref())
+    parse(Path::new(FILE), text.as_ref(), &|name| {
+        let file = FILES.iter().find(|(there, _)| Path::new(there) == name);
+        Ok(file.map(|(_, text)| text.as_bytes().to_vec()))
+    })
 }
 
 fn spec(keys: &str) -> WorkerSpec {
@@ -105,7 +123,7 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
         with_model("slots = 1"),
         [
             "expected one of the keys kind, description, actions, concurrency, \
-             on_circuit_open, model, fallback, \
+             on_circuit_open, model, fallback, response_schema, repair_attempts, \
           command, got an unknown key"
         ]
     );
@@ -158,6 +176,68 @@ fn fallbacks_are_routes_in_their_order_and_their_mistakes_are_told_where_they_st
         errors(format!("{command}{fallbacks}")),
         [wrong("#fallback")]
     );
+}
+
+/// Where each finding stands: the file, and the key in it.
+fn places(text: &str) -> Vec<String> {
+    let findings = read(text).expect_err("not usable");
+    let folder = FILE.strip_suffix("worker.toml").expect("a folder");
+    let place = |it: &Finding| it.path.strip_prefix(folder).map(ToOwned::to_owned);
+    let places = findings.iter().map(place);
+    places.collect::<Option<_>>().expect("in the folder")
+}
+
+#[test]
+fn a_schema_of_the_answer_stands_in_a_file_or_in_the_table() {
+    let chat = |keys: &str| match spec(keys).work {
+        Work::Chat(chat) => chat,
+        Work::Command(_) => panic!("{keys}"),
+    };
+    assert_eq!(chat("").answer, AnswerShape::Text);
+    assert_eq!(chat("").repair, Repair::Never);
+    assert_eq!(chat("repair_attempts = 1").repair, Repair::Once);
+    let in_file = chat("response_schema = 'good.json'").answer;
+    assert!(matches!(in_file, AnswerShape::Schema(_)));
+    let in_table = chat("response_schema = { required = ['cents'] }").answer;
+    assert_eq!(in_file, in_table);
+}
+
+#[test]
+fn a_schema_that_is_none_is_told_where_it_stands() {
+    for (keys, place) in [
+        (
+            "response_schema = 'bad.json'",
+            "bad.json#/properties/a/type",
+        ),
+        ("response_schema = 'out.json'", "out.json#/items/$ref"),
+        ("response_schema = 'no.json'", "no.json"),
+        (
+            "response_schema = 'gone.json'",
+            "worker.toml#response_schema",
+        ),
+        (
+            "response_schema = '../other/good.json'",
+            "worker.toml#response_schema",
+        ),
+        (
+            "response_schema = '/etc/passwd'",
+            "worker.toml#response_schema",
+        ),
+        ("response_schema = ''", "worker.toml#response_schema"),
+        ("response_schema = 1", "worker.toml#response_schema"),
+        (
+            "response_schema = { required = 'a' }",
+            "worker.toml#response_schema.required",
+        ),
+        ("repair_attempts = 2", "worker.toml#repair_attempts"),
+        ("repair_attempts = '1'", "worker.toml#repair_attempts"),
+    ] {
+        assert_eq!(places(&format!("{keys}\n{MODEL}")), [place], "{keys}");
+    }
+    let command = "kind = 'command'\nresponse_schema = 'good.json'\nrepair_attempts = 0\n\
+                   [command]\nargv = ['a']";
+    let needless = ["worker.toml#response_schema", "worker.toml#repair_attempts"];
+    assert_eq!(places(command), needless);
 }
 
 #[test]
@@ -214,6 +294,7 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
         Just("[{ provider = 'simulated' }, { provider = 'x' }, 1]".to_owned()),
         Just("'command'".to_owned()),
         Just("{ argv = ['a'] }".to_owned()),
+        proptest::sample::select(FILES.map(|(name, _)| format!("'{name}'")).to_vec()),
     ];
     let key = proptest::sample::select([&WORKER_KEYS[..], &["other"]].concat());
     proptest::collection::btree_map(key, value, 0..6).prop_map(|entries| {

@@ -98,6 +98,14 @@ impl Message {
         }
     }
 
+    /// What the model said before.
+    pub fn assistant(content: impl Into<Arc<str>>) -> Self {
+        Self {
+            role: Role::Assistant,
+            content: content.into(),
+        }
+    }
+
     /// What the caller asks.
     pub fn user(content: impl Into<Arc<str>>) -> Self {
         Self {

@@ -26,6 +26,8 @@ pub mod fault;
 mod guarded;
 /// Spans, log events and counts of a call.
 pub mod observe;
+/// One more call where an answer has the wrong form.
+pub mod repair;
 /// Whether a failed attempt is followed by another.
 pub mod retry;
 /// How long a server asks to be left alone.

@@ -218,6 +218,11 @@ pub(super) fn failed_over(
     );
 }
 
+/// The specification knows of no call that corrects an answer.
+pub(super) fn repairing(call: &ModelCall, violations: usize) {
+    warn!(request_id = %call.request_id, violations, "answer_repair");
+}
+
 pub(super) fn violated(call: &ModelCall, violations: &[Violation]) {
     let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
     error!(request_id = %call.request_id, ?violations, "contract_violation");

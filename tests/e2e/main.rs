@@ -21,6 +21,7 @@ mod terminal;
 mod wire;
 mod worker;
 
+mod answers;
 mod bad_input;
 mod by_hand;
 mod command;

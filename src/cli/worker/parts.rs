@@ -14,6 +14,7 @@ use crate::{
     runtime::{
         self,
         budget::{BudgetRules, RetryBudget},
+        repair::Repairing,
         routes::{InvalidRoute, Routes},
     },
 };
@@ -127,7 +128,14 @@ fn handler(
                 mistake,
             })?;
             let prompt = puruto.prompt.as_ref().map(|it| it.text());
-            Ok(Arc::new(Chat::new(routes, prompt, spec.on_circuit_open)))
+            let models = Repairing::new(routes, chat.repair);
+            let answer = chat.answer.clone();
+            Ok(Arc::new(Chat::new(
+                models,
+                prompt,
+                answer,
+                spec.on_circuit_open,
+            )))
         }
         Work::Command(command) => {
             let lookup = |name: &str| shared.environment.lookup(name);

@@ -1,4 +1,4 @@
-//! What `kind = "chat"` says of its models.
+//! What `kind = "chat"` says of its models and their answers.
 //!
 //! Never: the meaning of a provider's keys; the runtime reads those.
 
@@ -22,9 +22,13 @@ impl Keys<'_> {
         let model = self.table.remove("model");
         let model = model.and_then(|table| self.provider("model", table));
         let fallbacks = self.fallbacks();
+        let answer = self.answer();
+        let repair = self.take("repair_attempts");
         Some(ChatSpec {
             model: model?,
             fallbacks,
+            answer,
+            repair: repair.unwrap_or_default(),
         })
     }
 
