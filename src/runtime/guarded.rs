@@ -108,8 +108,10 @@ impl AgentRuntime {
         let payload = self.built(call);
         let api_call =
             observe::api_call_span(self.connector.endpoint(), self.connector.provider(), call);
-        let attempts = self.attempts(call, &payload, request, &api_call);
-        attempts.instrument(api_call.clone()).await
+        let attempts = self.attempts(call, &payload, request);
+        let outcome = attempts.instrument(api_call.clone()).await;
+        observe::api_call_ended(&api_call, &outcome);
+        outcome
     }
 
     fn built(&self, call: &ModelCall) -> Payload {
@@ -124,7 +126,6 @@ impl AgentRuntime {
         call: &ModelCall,
         payload: &Payload,
         request: &Span,
-        api_call: &Span,
     ) -> Result<ModelAnswer, CallFailed> {
         let mut retries = self.retry.begin();
         loop {
@@ -132,7 +133,7 @@ impl AgentRuntime {
             let span = observe::retry_span(attempt);
             let tried = self.guarded(call, payload, attempt, request);
             let outcome = tried.instrument(span.clone()).await;
-            observe::attempt_ended(&span, api_call, &outcome);
+            observe::attempt_ended(&span, &outcome);
             self.counted(call, &outcome);
             let fault = match outcome {
                 Ok(answer) => return Ok(answer),

@@ -133,7 +133,15 @@ pub(super) fn emit_span(output_size: usize) -> Span {
 }
 
 /// Notes on the attempt's span how it ended.
-pub(super) fn attempt_ended(attempt: &Span, api_call: &Span, outcome: &Result<ModelAnswer, Fault>) {
+pub(super) fn attempt_ended(attempt: &Span, outcome: &Result<ModelAnswer, Fault>) {
+    if let Err(fault) = outcome {
+        attempt.record("error", fault.error_type());
+    }
+}
+
+/// Notes on the span around all attempts how they ended. Once, when that is known: what is recorded
+/// twice is sent twice, and a collector may show either.
+pub(super) fn api_call_ended(api_call: &Span, outcome: &Result<ModelAnswer, CallFailed>) {
     match outcome {
         Ok(answer) => {
             api_call.record("status_code", 200);
@@ -141,8 +149,7 @@ pub(super) fn attempt_ended(attempt: &Span, api_call: &Span, outcome: &Result<Mo
             api_call.record("gen_ai.usage.input_tokens", answer.usage.prompt_tokens);
             api_call.record("gen_ai.usage.output_tokens", answer.usage.completion_tokens);
         }
-        Err(fault) => {
-            attempt.record("error", fault.error_type());
+        Err(CallFailed { fault, .. }) => {
             api_call.record("error.type", fault.error_type());
             if let Some(status) = fault.http_status() {
                 api_call.record("status_code", status.0);

@@ -48,6 +48,7 @@ mod storm;
 mod takeover;
 mod telemetry;
 mod three_nats;
+mod traces;
 mod unserved;
 mod users;
 mod waiting;

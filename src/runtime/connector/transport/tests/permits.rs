@@ -93,6 +93,8 @@ async fn a_wait_in_vain_says_that_our_own_connections_are_all_in_use() {
     }
 }
 
+type Waiting<'w> = BoxFuture<'w, Result<Permit, Fault>>;
+
 /// One step of somebody who uses a pool of two hosts.
 #[derive(Clone, Debug)]
 enum Step {
@@ -113,11 +115,31 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Lets everybody who waits come as far as there is room. One round is not enough: whoever gives up
+/// makes room for one whose turn in that round is over.
+async fn settle(waiting: &mut Vec<Waiting<'_>>, held: &mut Vec<Permit>) {
+    loop {
+        let before = waiting.len();
+        let mut still = Vec::new();
+        for mut wait in waiting.drain(..) {
+            match timeout(Duration::ZERO, &mut wait).await {
+                Ok(Ok(permit)) => held.push(permit),
+                Ok(Err(_)) => {}
+                Err(_) => still.push(wait),
+            }
+        }
+        *waiting = still;
+        if waiting.len() == before {
+            return;
+        }
+    }
+}
+
 async fn counts_hold(steps: Vec<Step>, in_all: u16, per_host: u16) -> TestCaseResult {
     let (pool, counts) = pool(rules(in_all, per_host));
     let hosts = ["a", "b"].map(|name| pool.host(Origin::new(name)));
     let mut held: Vec<Permit> = Vec::new();
-    let mut waiting: Vec<BoxFuture<'_, Result<Permit, Fault>>> = Vec::new();
+    let mut waiting: Vec<Waiting<'_>> = Vec::new();
     for step in steps {
         match step {
             Step::Ask(second) => {
@@ -131,15 +153,7 @@ async fn counts_hold(steps: Vec<Step>, in_all: u16, per_host: u16) -> TestCaseRe
             Step::Pass(by) => tokio::time::advance(seconds(by)).await,
             Step::GiveBack(_) | Step::GiveUp(_) => {}
         }
-        let mut still = Vec::new();
-        for mut wait in waiting {
-            match timeout(Duration::ZERO, &mut wait).await {
-                Ok(Ok(permit)) => held.push(permit),
-                Ok(Err(_)) => {}
-                Err(_) => still.push(wait),
-            }
-        }
-        waiting = still;
+        settle(&mut waiting, &mut held).await;
         prop_assert_eq!(counts.active(), i64::try_from(held.len()).expect("few"));
         prop_assert!(held.len() <= usize::from(in_all));
         // Nobody waits while there is room for them.
