@@ -7,7 +7,7 @@ use std::{fmt, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize, Serializer, de};
 use tokio::time::{Instant, sleep};
 
-use super::{calls_made::CallCount, contract::AnswerShape, waiting::Waiting};
+use super::{calls_made::CallCount, contract::AnswerShape, stream::TokenSink, waiting::Waiting};
 use crate::contract::RequestId;
 
 /// One question to a model and the moment after which nobody wants the answer.
@@ -31,6 +31,8 @@ pub struct ModelCall {
     pub made: CallCount,
     /// Waits for it between attempts; it sleeps by itself when absent.
     pub waiting: Option<Arc<dyn Waiting>>,
+    /// Gets the answer piece by piece, as it is being written; without one it is asked for whole.
+    pub tokens: Option<TokenSink>,
 }
 
 impl ModelCall {
@@ -52,6 +54,14 @@ impl ModelCall {
             deadline,
             made: CallCount::default(),
             waiting: None,
+            tokens: None,
+        }
+    }
+
+    /// An attempt begins: what earlier ones wrote of the answer is void.
+    pub(super) fn begin_attempt(&self) {
+        if let Some(tokens) = &self.tokens {
+            tokens.begin();
         }
     }
 

@@ -111,6 +111,7 @@ impl AgentRuntime {
         let attempts = self.attempts(call, &payload, request);
         let outcome = attempts.instrument(api_call.clone()).await;
         observe::api_call_ended(&api_call, &outcome);
+        observe::streamed(&api_call, call);
         outcome
     }
 
@@ -204,6 +205,7 @@ impl AgentRuntime {
         attempt: Attempt,
         request: &Span,
     ) -> Result<ModelAnswer, Fault> {
+        call.begin_attempt();
         let reply = self.reply_in_time(call, payload, attempt, request).await?;
         let draft = self.read(call, reply, request)?;
         self.validated(call, draft, request)
@@ -285,5 +287,7 @@ const fn calls(fault: &Fault, attempt: Attempt) -> u8 {
     }
 }
 
+#[cfg(test)]
+mod streaming_tests;
 #[cfg(test)]
 mod tests;

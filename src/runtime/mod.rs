@@ -37,6 +37,8 @@ pub mod routes;
 /// A key that is used and never shown.
 pub mod secret;
 mod shared;
+/// An answer as it is being written.
+pub mod stream;
 /// How a call spends the time in which it only waits.
 pub mod waiting;
 

@@ -12,6 +12,7 @@ use super::{
     breaker::{BreakerState, Change, CircuitName},
     contract::Coercion,
     retry::Attempt,
+    stream::TokenSink,
 };
 use crate::{clock::WallTime, contract::Violation};
 
@@ -100,7 +101,9 @@ pub(super) fn api_call_span(endpoint: &str, provider: &'static str, call: &Model
         gen_ai.operation.name = "chat",
         gen_ai.provider.name = provider,
         gen_ai.request.model = %call.model,
+        gen_ai.request.stream = call.tokens.as_ref().map(|_| true),
         gen_ai.response.model = Empty,
+        gen_ai.response.time_to_first_chunk = Empty,
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,
         error.type = Empty,
@@ -155,6 +158,17 @@ pub(super) fn api_call_ended(api_call: &Span, outcome: &Result<ModelAnswer, Call
                 api_call.record("status_code", status.0);
             }
         }
+    }
+}
+
+/// Notes on the call's span how long its latest attempt took to the first word, in seconds.
+pub(super) fn streamed(api_call: &Span, call: &ModelCall) {
+    let to_first = call.tokens.as_ref().and_then(TokenSink::time_to_first);
+    if let Some(to_first) = to_first {
+        api_call.record(
+            "gen_ai.response.time_to_first_chunk",
+            to_first.as_secs_f64(),
+        );
     }
 }
 

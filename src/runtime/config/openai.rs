@@ -33,6 +33,10 @@ pub struct OpenAiConfig {
     /// Whether the server is told the JSON Schema that the answer must hold.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub send_schema: bool,
+    /// Whether a streamed answer is asked to count its tokens (`stream_options`). Off for servers
+    /// that refuse to be asked: the counts are estimates then, and say so.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub stream_usage: bool,
 }
 
 impl OpenAiConfig {

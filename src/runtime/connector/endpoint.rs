@@ -54,8 +54,9 @@ pub(super) struct Response {
 }
 
 impl Response {
+    /// A redirect is no success: following it would hand the key on.
     pub(super) fn is_success(&self) -> bool {
-        succeeded(self.status)
+        StatusCode::from_u16(self.status.0).is_ok_and(|status| status.is_success())
     }
 
     /// All of a success; of a refusal the beginning.
@@ -70,7 +71,6 @@ impl Response {
         };
         Ok(HttpReply {
             status: self.status,
-            headers: self.headers,
             retry_after: self.retry_after,
             body,
         })
@@ -81,21 +81,9 @@ impl Response {
 #[derive(Debug)]
 pub(super) struct HttpReply {
     pub(super) status: HttpStatus,
-    pub(super) headers: HeaderMap,
     /// How long the server asks to be left alone.
     pub(super) retry_after: Option<Duration>,
     pub(super) body: Vec<u8>,
-}
-
-impl HttpReply {
-    pub(super) fn is_success(&self) -> bool {
-        succeeded(self.status)
-    }
-}
-
-/// A redirect is no success: following it would hand the key on.
-fn succeeded(status: HttpStatus) -> bool {
-    StatusCode::from_u16(status.0).is_ok_and(|status| status.is_success())
 }
 
 impl Endpoint {

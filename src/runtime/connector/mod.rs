@@ -12,11 +12,16 @@ pub mod openai;
 /// A model that answers as its configuration says.
 pub mod simulated;
 
+mod assembly;
 mod endpoint;
+mod estimate;
 mod fields;
 mod network;
 #[cfg(test)]
 mod shape_tests;
+mod streamed;
+#[cfg(test)]
+mod streaming_tests;
 #[cfg(test)]
 mod test_server;
 /// How bytes get to a model server and back.
@@ -214,15 +219,9 @@ impl Connector {
         match self {
             Self::Simulated(simulated) => simulated.attempt(call, attempt).await.map(Reply::Draft),
             // Boxed, so that ten thousand simulated calls do not each carry an HTTP exchange.
-            Self::OpenAi(openai) => Box::pin(openai.attempt(payload, permit))
-                .await
-                .map(Reply::Body),
-            Self::Ollama(ollama) => Box::pin(ollama.attempt(payload, permit))
-                .await
-                .map(Reply::Body),
-            Self::MiniMax(minimax) => Box::pin(minimax.attempt(payload, permit))
-                .await
-                .map(Reply::Body),
+            Self::OpenAi(openai) => Box::pin(openai.attempt(call, payload, permit)).await,
+            Self::Ollama(ollama) => Box::pin(ollama.attempt(call, payload, permit)).await,
+            Self::MiniMax(minimax) => Box::pin(minimax.attempt(call, payload, permit)).await,
         }
     }
 

@@ -23,7 +23,7 @@ use crate::{
 
 /// Writes down what is counted.
 #[derive(Debug, Default)]
-struct Counts(Mutex<Vec<String>>);
+pub(super) struct Counts(Mutex<Vec<String>>);
 
 impl Counts {
     fn note(&self, what: String) {
@@ -61,7 +61,7 @@ impl Observe for Counts {
     fn circuit(&self, _: &CircuitName, _: BreakerState) {}
 }
 
-fn runtime(script: &str, counts: &Arc<Counts>) -> AgentRuntime {
+pub(super) fn runtime(script: &str, counts: &Arc<Counts>) -> AgentRuntime {
     let config = format!("provider = \"simulated\"\n{script}");
     AgentRuntime::open(
         &toml::from_str(&config).expect("well formed"),
@@ -75,7 +75,7 @@ fn runtime(script: &str, counts: &Arc<Counts>) -> AgentRuntime {
     .expect("complete")
 }
 
-fn call(prompt: &str, timeout: Duration) -> ModelCall {
+pub(super) fn call(prompt: &str, timeout: Duration) -> ModelCall {
     ModelCall::new(
         "r-1".parse().expect("valid"),
         "m-1".parse().expect("valid"),
@@ -84,7 +84,7 @@ fn call(prompt: &str, timeout: Duration) -> ModelCall {
     )
 }
 
-const HOUR: Duration = Duration::from_secs(3_600);
+pub(super) const HOUR: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(start_paused = true)]
 async fn the_first_good_answer_ends_the_call() {

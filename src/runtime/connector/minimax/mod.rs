@@ -5,23 +5,29 @@
 
 mod code;
 mod refusal;
+mod stream;
 #[cfg(test)]
 mod tests;
+mod thoughts;
 mod wire;
 
+use hyper::HeaderMap;
 use tracing::debug;
 
+use self::stream::Chunks;
 pub(super) use self::wire::read;
 use super::{
-    Network, Payload,
-    endpoint::{Endpoint, HttpReply},
-    openai,
+    Network, Payload, Reply,
+    assembly::Assembly,
+    endpoint::Endpoint,
+    openai, streamed,
     transport::{Limits, Permit},
 };
 use crate::runtime::{
     Fault, ModelCall, ModelName,
     config::{Authorization, MiniMaxConfig, MiniMaxRoute, Mistake},
     fault::ProviderCode,
+    stream::events::Events,
 };
 
 /// The headers by which MiniMax's support finds a call.
@@ -55,6 +61,8 @@ impl MiniMax {
                 temperature: config.temperature,
                 max_tokens: config.max_tokens,
                 send_schema: config.send_schema,
+                // The native route says it unasked.
+                stream_usage: config.route == MiniMaxRoute::OpenAi,
             },
             model: config.model.clone(),
         })
@@ -72,31 +80,37 @@ impl MiniMax {
         Payload(wire::request(call, self.defaults, self.route).into())
     }
 
-    /// The body of a response with the status of a success; it may still tell of a failure.
+    /// The body of a response with the status of a success, which may still tell of a failure, or
+    /// the draft of one that was streamed.
     pub(super) async fn attempt(
         &self,
+        call: &ModelCall,
         payload: &Payload,
         permit: Permit,
-    ) -> Result<Vec<u8>, Fault> {
-        let reply = self.endpoint.post(payload, permit).await?.read().await?;
-        if let Some(trace_id) = trace_id(&reply) {
+    ) -> Result<Reply, Fault> {
+        let response = self.endpoint.post(payload, permit).await?;
+        if let Some(trace_id) = trace_id(&response.headers) {
             debug!(
-                status = reply.status.0,
+                status = response.status.0,
                 trace_id = trace_id.as_str(),
                 "minimax_trace"
             );
         }
-        if reply.is_success() {
-            Ok(reply.body)
-        } else {
-            Err(refusal::classify(&reply))
+        if !response.is_success() {
+            return Err(refusal::classify(&response.read().await?));
         }
+        let Some(tokens) = &call.tokens else {
+            return Ok(Reply::Body(response.read().await?.body));
+        };
+        let assembly = Assembly::new(Events::new(), Chunks::default());
+        let draft = streamed::read(response.body, assembly, tokens).await?;
+        Ok(Reply::Draft(draft))
     }
 }
 
-fn trace_id(reply: &HttpReply) -> Option<ProviderCode> {
+fn trace_id(headers: &HeaderMap) -> Option<ProviderCode> {
     let mut values = TRACE_HEADERS
         .iter()
-        .filter_map(|name| reply.headers.get(*name)?.to_str().ok());
+        .filter_map(|name| headers.get(*name)?.to_str().ok());
     values.find_map(ProviderCode::read)
 }

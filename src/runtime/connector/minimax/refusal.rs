@@ -43,7 +43,7 @@ pub(super) fn under_success(response: &Map<String, Value>) -> Option<Fault> {
         return Some(code.fault(refused(None)).unwrap_or_else(unknown));
     }
     let error = response.get("error").filter(|error| !error.is_null())?;
-    if has_choice(response) {
+    if openai::has_choice(response) {
         return None;
     }
     let status = named_status(error);
@@ -55,10 +55,6 @@ pub(super) fn under_success(response: &Map<String, Value>) -> Option<Fault> {
         })
     });
     Some(by_code.unwrap_or_else(|| openai::refusal_of(status, error, None)))
-}
-
-pub(super) fn has_choice(response: &Map<String, Value>) -> bool {
-    matches!(response.get("choices"), Some(Value::Array(choices)) if !choices.is_empty())
 }
 
 /// `http_code` is text. An error that names no status is a failure of the server.

@@ -42,10 +42,17 @@ pub(super) fn request(
 /// # Errors
 /// The fault that the body tells of: MiniMax fails under HTTP 200 too.
 pub(in super::super) fn read(body: &[u8]) -> Result<Draft, Fault> {
-    let response = object_in(body)?;
+    draft(object_in(body)?)
+}
+
+/// The first choice of `response`, as a draft.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn draft(response: Map<String, Value>) -> Result<Draft, Fault> {
     let cut = Code::in_base_resp(&response) == Some(Code::OUTPUT_SENSITIVE);
     // What is left of an answer that was cut is an answer.
-    if !(cut && refusal::has_choice(&response))
+    if !(cut && openai::has_choice(&response))
         && let Some(fault) = refusal::under_success(&response)
     {
         return Err(fault);

@@ -3,14 +3,18 @@
 //! Never: a retry, or a server's own sentences; an Ollama server has no error codes beside its
 //! status.
 
+mod stream;
 #[cfg(test)]
 mod tests;
 mod wire;
 
+use self::stream::Parts;
 pub(super) use self::wire::read;
 use super::{
-    Network, Payload,
+    Network, Payload, Reply,
+    assembly::Assembly,
     endpoint::Endpoint,
+    streamed,
     transport::{Limits, Permit},
 };
 use crate::runtime::{
@@ -18,6 +22,7 @@ use crate::runtime::{
     config::{AnswerFormat, Authorization, Mistake, OllamaConfig},
     contract::AnswerShape,
     fault::Refusal,
+    stream::lines::Lines,
 };
 
 /// Longest body of a success, in bytes.
@@ -88,20 +93,26 @@ impl Ollama {
         }
     }
 
-    /// The body of a success.
+    /// The body of a success, or the draft of one that was streamed.
     pub(super) async fn attempt(
         &self,
+        call: &ModelCall,
         payload: &Payload,
         permit: Permit,
-    ) -> Result<Vec<u8>, Fault> {
-        let reply = self.endpoint.post(payload, permit).await?.read().await?;
-        if reply.is_success() {
-            return Ok(reply.body);
+    ) -> Result<Reply, Fault> {
+        let response = self.endpoint.post(payload, permit).await?;
+        if !response.is_success() {
+            return Err(Fault::of_status(Refusal {
+                status: response.status,
+                code: None,
+                retry_after: response.retry_after,
+            }));
         }
-        Err(Fault::of_status(Refusal {
-            status: reply.status,
-            code: None,
-            retry_after: reply.retry_after,
-        }))
+        let Some(tokens) = &call.tokens else {
+            return Ok(Reply::Body(response.read().await?.body));
+        };
+        let assembly = Assembly::new(Lines::default(), Parts::of(call));
+        let draft = streamed::read(response.body, assembly, tokens).await?;
+        Ok(Reply::Draft(draft))
     }
 }

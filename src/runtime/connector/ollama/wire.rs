@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::runtime::{
     Fault, MaxTokens, ModelCall, Role, Temperature,
-    connector::fields::{object, object_in, taken},
+    connector::{
+        estimate,
+        fields::{object, object_in, taken},
+    },
     contract::{AnswerShape, Draft, DraftUsage},
     fault::{HttpStatus, Refusal},
 };
-
-/// How many characters a token has, roughly, where the server does not count.
-const CHARS_PER_TOKEN: usize = 4;
 
 /// How the model generates; also what is sent for a call that does not say.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -68,7 +68,7 @@ pub(super) fn request(call: &ModelCall, defaults: Options, shape: &AnswerShape) 
     let request = Request {
         model: call.model.as_str(),
         messages: messages.collect(),
-        stream: false,
+        stream: call.tokens.is_some(),
         format: Format::of(shape),
         options: Options {
             temperature: call.temperature.or(defaults.temperature),
@@ -85,14 +85,19 @@ pub(super) fn request(call: &ModelCall, defaults: Options, shape: &AnswerShape) 
 /// error.
 pub(in super::super) fn read(call: &ModelCall, body: &[u8]) -> Result<Draft, Fault> {
     let mut response = object_in(body)?;
-    if response.get("error").is_some_and(|error| !error.is_null()) {
+    if tells_of_failure(&response) {
         return Err(failed_under_success());
     }
     Ok(draft(call, &mut response))
 }
 
+/// Whether the server says that it failed.
+pub(super) fn tells_of_failure(response: &Map<String, Value>) -> bool {
+    response.get("error").is_some_and(|error| !error.is_null())
+}
+
 /// Generation failed after the server had begun to answer.
-fn failed_under_success() -> Fault {
+pub(super) fn failed_under_success() -> Fault {
     Fault::Server(Refusal {
         status: HttpStatus(200),
         code: None,
@@ -100,7 +105,8 @@ fn failed_under_success() -> Fault {
     })
 }
 
-fn draft(call: &ModelCall, response: &mut Map<String, Value>) -> Draft {
+/// A response that is no error, as a draft.
+pub(super) fn draft(call: &ModelCall, response: &mut Map<String, Value>) -> Draft {
     let mut message = object(taken(response, "message"));
     let mut metadata = Map::new();
     if let Value::String(thinking) = taken(&mut message, "thinking") {
@@ -149,19 +155,16 @@ fn usage(
     response: &mut Map<String, Value>,
     metadata: &mut Map<String, Value>,
 ) -> DraftUsage {
-    let mut counter = |key, estimate: &dyn Fn() -> usize| match taken(response, key) {
+    let mut counter = |key, estimate: &dyn Fn() -> Value| match taken(response, key) {
         Value::Null => {
-            metadata.insert("usage_estimated".to_owned(), true.into());
-            estimate().div_ceil(CHARS_PER_TOKEN).into()
+            estimate::mark(metadata);
+            estimate()
         }
         counted => counted,
     };
-    let chars = |text: &str| text.chars().count();
-    let asked = || call.messages.iter().map(|it| chars(&it.content)).sum();
-    let answered = || content.as_str().map_or(0, chars);
     DraftUsage::Counters {
-        prompt: counter("prompt_eval_count", &asked),
-        completion: counter("eval_count", &answered),
+        prompt: counter("prompt_eval_count", &|| estimate::asked(call)),
+        completion: counter("eval_count", &|| estimate::answered(content)),
         total: Value::Null,
     }
 }

@@ -3,22 +3,31 @@
 //! Never: a retry, or what becomes of a refusal.
 
 mod refusal;
+mod stream;
 #[cfg(test)]
 mod tests;
+mod tool_calls;
 mod wire;
+
+use serde_json::Value;
 
 pub(super) use self::{
     refusal::{classify as refusal, of_error as refusal_of},
-    wire::{Defaults, Request, draft, read},
+    stream::Chunks,
+    wire::{Defaults, Request, draft, has_choice, read},
 };
 use super::{
-    Network, Payload,
+    Network, Payload, Reply,
+    assembly::Assembly,
     endpoint::Endpoint,
+    estimate, streamed,
     transport::{Limits, Permit},
 };
 use crate::runtime::{
     Fault, ModelCall, ModelName,
     config::{Authorization, Mistake, OpenAiConfig},
+    contract::{Draft, DraftUsage},
+    stream::events::Events,
 };
 
 /// One endpoint and how its model is asked.
@@ -47,6 +56,7 @@ impl OpenAi {
                 temperature: config.temperature,
                 max_tokens: config.max_tokens,
                 send_schema: config.send_schema,
+                stream_usage: config.stream_usage,
             },
             model: config.model.clone(),
         })
@@ -64,17 +74,35 @@ impl OpenAi {
         Payload(wire::request(call, self.defaults).into())
     }
 
-    /// The body of a success.
+    /// The body of a success, or the draft of one that was streamed.
     pub(super) async fn attempt(
         &self,
+        call: &ModelCall,
         payload: &Payload,
         permit: Permit,
-    ) -> Result<Vec<u8>, Fault> {
-        let reply = self.endpoint.post(payload, permit).await?.read().await?;
-        if reply.is_success() {
-            Ok(reply.body)
-        } else {
-            Err(refusal::classify(&reply))
+    ) -> Result<Reply, Fault> {
+        let response = self.endpoint.post(payload, permit).await?;
+        if !response.is_success() {
+            return Err(refusal::classify(&response.read().await?));
         }
+        let Some(tokens) = &call.tokens else {
+            return Ok(Reply::Body(response.read().await?.body));
+        };
+        let assembly = Assembly::new(Events::new(), Chunks::default());
+        let draft = streamed::read(response.body, assembly, tokens).await?;
+        Ok(Reply::Draft(self.counted(call, draft)))
+    }
+
+    /// A server that was not asked to count may not have.
+    fn counted(&self, call: &ModelCall, mut draft: Draft) -> Draft {
+        if let (false, DraftUsage::Missing) = (self.defaults.stream_usage, &draft.usage) {
+            estimate::mark(&mut draft.metadata);
+            draft.usage = DraftUsage::Counters {
+                prompt: estimate::asked(call),
+                completion: estimate::answered(&draft.content),
+                total: Value::Null,
+            };
+        }
+        draft
     }
 }

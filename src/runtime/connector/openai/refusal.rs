@@ -62,7 +62,6 @@ pub(in super::super) fn of_error(
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderMap;
     use serde_json::json;
 
     use super::*;
@@ -70,7 +69,6 @@ mod tests {
     fn refused(status: u16, body: &str) -> Fault {
         classify(&HttpReply {
             status: HttpStatus(status),
-            headers: HeaderMap::new(),
             retry_after: None,
             body: body.into(),
         })

@@ -19,7 +19,12 @@ pub(in super::super) struct Defaults {
     pub(in super::super) max_tokens: Option<MaxTokens>,
     /// Whether the server is told which JSON is asked for.
     pub(in super::super) send_schema: bool,
+    /// Whether a streamed answer is asked to count its tokens.
+    pub(in super::super) stream_usage: bool,
 }
+
+/// Where servers put what the model thinks.
+pub(super) const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
 
 #[derive(Serialize)]
 pub(in super::super) struct Request<'c> {
@@ -32,6 +37,14 @@ pub(in super::super) struct Request<'c> {
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<ResponseFormat<'c>>,
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+}
+
+/// Without it no streamed answer says what it consumed.
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 /// What the server is told of the form of the answer.
@@ -75,13 +88,17 @@ impl<'c> Request<'c> {
             role: message.role,
             content: &message.content,
         });
+        let counted = call.tokens.is_some() && defaults.stream_usage;
         Self {
             model: call.model.as_str(),
             messages: messages.collect(),
             temperature: call.temperature.or(defaults.temperature),
             max_tokens: call.max_tokens.or(defaults.max_tokens),
             response_format: ResponseFormat::of(&call.answer).filter(|_| defaults.send_schema),
-            stream: false,
+            stream: call.tokens.is_some(),
+            stream_options: counted.then_some(StreamOptions {
+                include_usage: true,
+            }),
         }
     }
 }
@@ -123,6 +140,10 @@ fn draft_of(mut response: Map<String, Value>, mut choice: Map<String, Value>) ->
     if let id @ Value::String(_) = taken(&mut response, "id") {
         metadata.insert("response_id".to_owned(), id);
     }
+    if let Some(reasoning) = reasoning(&mut message) {
+        let chars = reasoning.chars().count();
+        metadata.insert("reasoning_chars".to_owned(), chars.into());
+    }
     let mut content = text(taken(&mut message, "content"));
     if let (Value::Null, refusal @ Value::String(_)) = (&content, taken(&mut message, "refusal")) {
         metadata.insert("refusal".to_owned(), Value::Bool(true));
@@ -139,8 +160,26 @@ fn draft_of(mut response: Map<String, Value>, mut choice: Map<String, Value>) ->
     }
 }
 
+/// Whether `response` has anything to say.
+pub(in super::super) fn has_choice(response: &Map<String, Value>) -> bool {
+    matches!(response.get("choices"), Some(Value::Array(choices)) if !choices.is_empty())
+}
+
+/// What the model thinks; a server that says it in two places says the same.
+pub(super) fn reasoning(message: &mut Map<String, Value>) -> Option<String> {
+    let thoughts = REASONING.map(|key| match taken(message, key) {
+        Value::String(text) => text,
+        Value::Array(details) => {
+            let texts = details.iter().filter_map(|it| it.get("text")?.as_str());
+            texts.collect()
+        }
+        _ => String::new(),
+    });
+    thoughts.into_iter().find(|it| !it.is_empty())
+}
+
 /// Some servers send the content as parts; parts that are all text are one text.
-fn text(content: Value) -> Value {
+pub(super) fn text(content: Value) -> Value {
     let joined = match &content {
         Value::Array(parts) => parts
             .iter()
@@ -194,6 +233,7 @@ mod tests {
             temperature: Temperature::try_from(0.5).ok(),
             max_tokens: None,
             send_schema: true,
+            stream_usage: true,
         };
         let sent: Value = serde_json::from_slice(&request(&call, defaults)).expect("JSON");
         let expected = json!({

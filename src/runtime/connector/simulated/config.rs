@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use serde::{Deserialize, Serialize, Serializer, de};
 
 use crate::{
+    clock::Chance,
     contract::Violation,
     runtime::{
         Fault, ModelName,
@@ -27,6 +28,12 @@ pub struct SimulatedConfig {
     /// How long each attempt takes; nothing by default.
     #[serde(default, skip_serializing_if = "Latency::is_none")]
     pub latency: Latency,
+    /// What it thinks before it answers, with the same filled in; nothing by default.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    /// How long it takes between two words of an answer that is streamed; nothing by default.
+    #[serde(default, skip_serializing_if = "Latency::is_none")]
+    pub word_latency: Latency,
     /// How the first attempts of each call end, in their order; the next one gets the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ScriptedError>,
@@ -47,6 +54,12 @@ pub struct RuleConfig {
     /// How long each attempt takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
+    /// What it thinks before it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// How long it takes between two words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub word_latency: Option<Latency>,
     /// How the first attempts end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<ScriptedError>>,
@@ -83,6 +96,17 @@ impl Default for Latency {
 impl Latency {
     fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// How long it is this time.
+    pub(super) fn draw(self, chance: &Chance) -> Duration {
+        match self {
+            Self::Fixed(latency) => latency,
+            Self::Between { min, max } => {
+                let spread = max.saturating_sub(min);
+                min.saturating_add(spread.mul_f64(chance.fraction()))
+            }
+        }
     }
 }
 
@@ -143,7 +167,8 @@ impl<'de> Deserialize<'de> for Latency {
 }
 
 /// How a scripted attempt ends: `503`, `429 2s` (with the server's wish to be left alone),
-/// `timeout`, `connection`, `incomplete`, `contract`, or `ok` for an answer.
+/// `timeout`, `connection`, `incomplete`, `contract`, `cut 3` (after the third word), or `ok` for
+/// an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScriptedError {
     /// With an answer after all.
@@ -156,11 +181,26 @@ pub enum ScriptedError {
     Incomplete,
     /// With an answer that breaks the output contract.
     Contract,
+    /// With a body that ends after this many words of the answer.
+    Cut(usize),
     /// With this HTTP status and, maybe, a `Retry-After`.
     Status(HttpStatus, Option<Duration>),
 }
 
 impl ScriptedError {
+    /// How many words of the answer come before it.
+    pub(super) const fn words_before(self) -> usize {
+        match self {
+            Self::Ok => usize::MAX,
+            Self::Cut(words) => words,
+            Self::Timeout
+            | Self::Connection
+            | Self::Incomplete
+            | Self::Contract
+            | Self::Status(..) => 0,
+        }
+    }
+
     pub(super) fn fault(self, took: Duration) -> Option<Fault> {
         let fault = match self {
             Self::Ok => return None,
@@ -173,6 +213,10 @@ impl ScriptedError {
                 detail: "as scripted".into(),
             },
             Self::Incomplete => Fault::Incomplete { reason: "abort" },
+            Self::Cut(_) => Fault::Connection {
+                what: ConnectionFault::Cut,
+                detail: "as scripted".into(),
+            },
             Self::Contract => {
                 let violation = Violation::new("content", "a string", "nothing, as scripted");
                 Fault::Contract(vec![violation])
@@ -191,6 +235,7 @@ impl ScriptedError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "invalid value: {0:?}, expected ok, timeout, connection, incomplete, contract, \
+     cut with a number of words, such as \"cut 3\", \
      or a status from 400 to 599 that may be followed by a duration, such as \"429 2s\""
 )]
 pub struct InvalidScriptedError(String);
@@ -205,10 +250,15 @@ impl FromStr for ScriptedError {
             "connection" => Some(Self::Connection),
             "incomplete" => Some(Self::Incomplete),
             "contract" => Some(Self::Contract),
-            _ => status(raw),
+            _ => cut(raw).or_else(|| status(raw)),
         };
         named.ok_or_else(|| InvalidScriptedError(raw.to_owned()))
     }
+}
+
+fn cut(raw: &str) -> Option<ScriptedError> {
+    let words = raw.strip_prefix("cut ")?.parse().ok()?;
+    Some(ScriptedError::Cut(words))
 }
 
 fn status(raw: &str) -> Option<ScriptedError> {
@@ -228,6 +278,7 @@ impl fmt::Display for ScriptedError {
             Self::Connection => f.write_str("connection"),
             Self::Incomplete => f.write_str("incomplete"),
             Self::Contract => f.write_str("contract"),
+            Self::Cut(words) => write!(f, "cut {words}"),
             Self::Status(status, None) => write!(f, "{}", status.0),
             Self::Status(status, Some(wish)) => {
                 write!(f, "{} {}", status.0, humantime::format_duration(*wish))

@@ -6,8 +6,10 @@
 mod config;
 mod script;
 
+use serde_json::Map;
+
 pub use self::config::{Latency, RuleConfig, ScriptedError, SimulatedConfig};
-use self::script::Script;
+use self::script::{Said, Script};
 use crate::{
     clock::Chance,
     runtime::{
@@ -33,17 +35,11 @@ impl Simulated {
     /// The model that `config` scripts; `chance` decides where in a range a latency lies.
     #[must_use]
     pub fn new(config: SimulatedConfig, chance: Chance) -> Self {
-        let rules = config.rules.iter().map(|rule| {
-            let script = Script::new(
-                rule.answer.as_ref().unwrap_or(&config.answer),
-                rule.latency.unwrap_or(config.latency),
-                rule.errors.as_ref().unwrap_or(&config.errors),
-            );
-            (rule.when.clone(), script)
-        });
+        let rules = config.rules.iter();
+        let rules = rules.map(|rule| (rule.when.clone(), Script::of_rule(rule, &config)));
         Self {
             rules: rules.collect(),
-            script: Script::new(&config.answer, config.latency, &config.errors),
+            script: Script::of(&config),
             model: config.model,
             chance,
         }
@@ -61,13 +57,15 @@ impl Simulated {
         if !latency.is_zero() {
             tokio::time::sleep(latency).await;
         }
-        if let Some(fault) = script.fault(attempt, latency) {
-            return Err(fault);
+        let ending = script.ending(attempt);
+        let said = script.says(prompt, &call.request_id, attempt);
+        if let (Some(tokens), words @ 1..) = (&call.tokens, ending.words_before()) {
+            script.say(&said, words, tokens, &self.chance).await;
         }
-        Ok(draft(
-            call,
-            script.answer(prompt, &call.request_id, attempt),
-        ))
+        match ending.fault(latency) {
+            Some(fault) => Err(fault),
+            None => Ok(draft(call, said)),
+        }
     }
 
     fn script_for(&self, prompt: &str) -> &Script {
@@ -76,16 +74,22 @@ impl Simulated {
     }
 }
 
-fn draft(call: &ModelCall, content: String) -> Draft {
+fn draft(call: &ModelCall, said: Said) -> Draft {
+    let Said { reasoning, answer } = said;
     let prompt_bytes: usize = call
         .messages
         .iter()
         .map(|message| message.content.len())
         .sum();
     let prompt = prompt_bytes.div_ceil(BYTES_A_TOKEN);
-    let completion = content.len().div_ceil(BYTES_A_TOKEN);
+    let completion = (reasoning.len() + answer.len()).div_ceil(BYTES_A_TOKEN);
+    let mut metadata = Map::new();
+    if !reasoning.is_empty() {
+        let chars = reasoning.chars().count();
+        metadata.insert("reasoning_chars".to_owned(), chars.into());
+    }
     Draft {
-        content: content.into(),
+        content: answer.into(),
         model: call.model.as_str().into(),
         usage: DraftUsage::Counters {
             prompt: prompt.into(),
@@ -93,6 +97,7 @@ fn draft(call: &ModelCall, content: String) -> Draft {
             total: (prompt + completion).into(),
         },
         finish_reason: "stop".into(),
+        metadata,
         ..Draft::default()
     }
 }

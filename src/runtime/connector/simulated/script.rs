@@ -2,22 +2,34 @@
 
 use std::time::Duration;
 
-use super::config::{Latency, ScriptedError};
+use super::config::{Latency, RuleConfig, ScriptedError, SimulatedConfig};
 use crate::{
     clock::Chance,
     contract::RequestId,
-    runtime::{Fault, retry::Attempt},
+    runtime::{
+        retry::Attempt,
+        stream::{Delta, TokenSink},
+    },
 };
 
-/// One answer, one latency and the errors before the answer.
+/// One answer, its latencies and the errors before it.
 #[derive(Debug)]
 pub(super) struct Script {
     answer: Vec<Piece>,
+    reasoning: Vec<Piece>,
     latency: Latency,
+    word_latency: Latency,
     errors: Vec<ScriptedError>,
 }
 
-/// A part of an answer's template.
+/// What is said in one attempt.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) reasoning: String,
+    pub(super) answer: String,
+}
+
+/// A part of a template.
 #[derive(Debug)]
 enum Piece {
     Text(String),
@@ -27,42 +39,76 @@ enum Piece {
 }
 
 impl Script {
-    pub(super) fn new(answer: &str, latency: Latency, errors: &[ScriptedError]) -> Self {
+    /// The script of `config` itself.
+    pub(super) fn of(config: &SimulatedConfig) -> Self {
         Self {
-            answer: pieces(answer),
-            latency,
-            errors: errors.to_vec(),
+            answer: pieces(&config.answer),
+            reasoning: pieces(&config.reasoning),
+            latency: config.latency,
+            word_latency: config.word_latency,
+            errors: config.errors.clone(),
+        }
+    }
+
+    /// The script of one of its rules.
+    pub(super) fn of_rule(rule: &RuleConfig, config: &SimulatedConfig) -> Self {
+        Self {
+            answer: pieces(rule.answer.as_ref().unwrap_or(&config.answer)),
+            reasoning: pieces(rule.reasoning.as_ref().unwrap_or(&config.reasoning)),
+            latency: rule.latency.unwrap_or(config.latency),
+            word_latency: rule.word_latency.unwrap_or(config.word_latency),
+            errors: rule.errors.as_ref().unwrap_or(&config.errors).clone(),
         }
     }
 
     pub(super) fn latency(&self, chance: &Chance) -> Duration {
-        match self.latency {
-            Latency::Fixed(latency) => latency,
-            Latency::Between { min, max } => {
-                let spread = max.saturating_sub(min);
-                min.saturating_add(spread.mul_f64(chance.fraction()))
-            }
+        self.latency.draw(chance)
+    }
+
+    /// How this attempt ends; well once the sequence is through.
+    pub(super) fn ending(&self, attempt: Attempt) -> ScriptedError {
+        let scripted = self.errors.get(usize::from(attempt.number()));
+        scripted.copied().unwrap_or(ScriptedError::Ok)
+    }
+
+    pub(super) fn says(&self, prompt: &str, id: &RequestId, attempt: Attempt) -> Said {
+        let fill = |template| filled(template, prompt, id, attempt);
+        Said {
+            reasoning: fill(&self.reasoning),
+            answer: fill(&self.answer),
         }
     }
 
-    /// The error of this attempt; `None` once the sequence is through.
-    pub(super) fn fault(&self, attempt: Attempt, took: Duration) -> Option<Fault> {
-        let scripted = self.errors.get(usize::from(attempt.number()))?;
-        scripted.fault(took)
-    }
-
-    pub(super) fn answer(&self, prompt: &str, id: &RequestId, attempt: Attempt) -> String {
-        let mut answer = String::new();
-        for piece in &self.answer {
-            match piece {
-                Piece::Text(text) => answer.push_str(text),
-                Piece::Prompt => answer.push_str(prompt),
-                Piece::RequestId => answer.push_str(id.as_str()),
-                Piece::Attempt => answer.push_str(&attempt.number().to_string()),
+    /// Says the thoughts and then the first `words` of the answer, word by word.
+    pub(super) async fn say(&self, said: &Said, words: usize, to: &TokenSink, chance: &Chance) {
+        let each = |text: &str| {
+            let words = text.split_inclusive(char::is_whitespace);
+            words.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let thoughts = each(&said.reasoning).into_iter().map(Delta::Reasoning);
+        let answer = each(&said.answer).into_iter().map(Delta::Content);
+        let mut latency = Duration::ZERO;
+        for delta in thoughts.chain(answer.take(words)) {
+            if !latency.is_zero() {
+                tokio::time::sleep(latency).await;
             }
+            to.emit(delta);
+            latency = self.word_latency.draw(chance);
         }
-        answer
     }
+}
+
+fn filled(template: &[Piece], prompt: &str, id: &RequestId, attempt: Attempt) -> String {
+    let mut text = String::new();
+    for piece in template {
+        match piece {
+            Piece::Text(words) => text.push_str(words),
+            Piece::Prompt => text.push_str(prompt),
+            Piece::RequestId => text.push_str(id.as_str()),
+            Piece::Attempt => text.push_str(&attempt.number().to_string()),
+        }
+    }
+    text
 }
 
 /// Splits a template at its placeholders. Other braces stand for themselves, so that an answer
@@ -103,9 +149,8 @@ mod tests {
     use super::*;
 
     fn answer(template: &str, prompt: &str) -> String {
-        let script = Script::new(template, Latency::Fixed(Duration::ZERO), &[]);
         let id = "r-1".parse().expect("valid");
-        script.answer(prompt, &id, Attempt::nth(2))
+        filled(&pieces(template), prompt, &id, Attempt::nth(2))
     }
 
     #[test]
@@ -130,10 +175,9 @@ mod tests {
     fn a_range_of_latency_is_drawn_within_its_ends() {
         let min = Duration::from_millis(10);
         let max = Duration::from_millis(20);
-        let script = Script::new("", Latency::Between { min, max }, &[]);
         let chance = Chance::seeded(3);
         for _ in 0..1_000 {
-            let latency = script.latency(&chance);
+            let latency = Latency::Between { min, max }.draw(&chance);
             assert!((min..=max).contains(&latency), "{latency:?}");
         }
     }

@@ -69,6 +69,12 @@ impl Body {
         self
     }
 
+    /// The same, to be read up to another cap.
+    pub(in crate::runtime::connector) const fn up_to(mut self, cap: usize) -> Self {
+        self.cap = cap;
+        self
+    }
+
     /// The next piece, decoded; `None` once the body is complete.
     ///
     /// # Errors
