@@ -25,6 +25,8 @@ mod version;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
+use bytes::Bytes;
+
 pub use self::{
     dead_letter::{BuriedLetter, DeadLetter, DeadReason, Missing, NoDeadLetter},
     drift::Drift,
@@ -79,6 +81,17 @@ pub trait Broker: Send + Sync + 'static {
 
     /// Sends the result to an inbox as well; best effort.
     fn reply(&self, inbox: &str, message: &ResultMessage) -> impl Future<Output = ()> + Send;
+
+    /// Sends to whoever listens now; nothing is kept. Waits for room only, and no longer than its
+    /// bound.
+    ///
+    /// # Errors
+    /// There was no room in time, or the message can never be sent; nobody may have heard it.
+    fn broadcast(
+        &self,
+        subject: &str,
+        body: Bytes,
+    ) -> impl Future<Output = Result<(), BrokerFault>> + Send;
 
     /// Removes a delivery for good and waits until the broker has confirmed it. A delivery that was
     /// made of a [`StoredMessage`] is removed by its sequence.
@@ -201,6 +214,10 @@ impl<B: Broker> Broker for Arc<B> {
 
     async fn reply(&self, inbox: &str, message: &ResultMessage) {
         (**self).reply(inbox, message).await;
+    }
+
+    async fn broadcast(&self, subject: &str, body: Bytes) -> Result<(), BrokerFault> {
+        (**self).broadcast(subject, body).await
     }
 
     async fn ack(&self, token: &AckToken) -> Result<(), AckFault> {

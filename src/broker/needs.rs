@@ -86,11 +86,13 @@ fn of_every_worker(subjects: &Subjects) -> Vec<Need> {
     // Two, since who hears a subject would have to answer it.
     let [asked, heard] = ["canary", "canary-too"].map(|it| subjects.control_session(it));
     let published = format!("{prefix}.result.canary.canary");
+    let told = format!("{prefix}.token.canary.canary");
     let remembered = format!("$KV.{}.epoch", StreamName::fleet(subjects).as_str());
     let mut needs = of_the_streams(subjects);
     needs.extend([
         need(remembered, "to remember the epoch", Trial::Store),
         need(published, "to publish results", Trial::Store),
+        need(told, "to tell an answer while it is written", EMPTY),
         need(NO_INBOX.to_owned(), "to answer who asks by request", EMPTY),
         need(asked, "to ask whether a worker lives", EMPTY),
         need(heard, "to be known to live", Trial::Hear),

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::{exit::Exit, failure::Failure, session::World};
-use crate::contract::{request_schema, result_schema};
+use crate::contract::{request_schema, result_schema, token_schema};
 
 /// Flags of `puruto schema`.
 #[derive(Args, Debug)]
@@ -18,6 +18,8 @@ enum Of {
     Request,
     /// What it gets
     Result,
+    /// What it hears of an answer that is being written
+    Token,
 }
 
 /// Shows the schema.
@@ -25,6 +27,7 @@ pub(super) fn run(args: &SchemaArgs, world: &World) -> Result<Exit, Failure> {
     let schema = match args.of {
         Of::Request => request_schema(),
         Of::Result => result_schema(),
+        Of::Token => token_schema(),
     };
     world
         .output

@@ -13,6 +13,7 @@ mod request;
 mod result;
 mod schema;
 mod subject;
+mod token;
 mod violation;
 
 pub use self::{
@@ -24,7 +25,8 @@ pub use self::{
     json::{DEPTH_MAX, Parsed},
     request::{Draft, Hop, InvocationRequest, MintedIds, PROMPT_BYTES_MAX, Rejected, TimeoutSec},
     result::{InvocationResult, Outcome},
-    schema::{request_schema, result_schema},
+    schema::{request_schema, result_schema, token_schema},
     subject::{InvalidPrefix, Lane, Subjects},
+    token::{Says, TokenMessage, True},
     violation::Violation,
 };

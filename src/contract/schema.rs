@@ -3,7 +3,7 @@
 use schemars::{Schema, schema_for};
 use serde_json::json;
 
-use super::{InvocationRequest, InvocationResult};
+use super::{InvocationRequest, InvocationResult, TokenMessage};
 
 /// The schema of an InvocationRequest as a person may type it: `request_id`, `correlation_id` and
 /// `caller` may be left out.
@@ -19,6 +19,12 @@ pub fn request_schema() -> Schema {
 #[must_use]
 pub fn result_schema() -> Schema {
     schema_for!(InvocationResult)
+}
+
+/// The schema of a message with a piece of an answer.
+#[must_use]
+pub fn token_schema() -> Schema {
+    schema_for!(TokenMessage)
 }
 
 #[cfg(test)]
@@ -41,5 +47,6 @@ mod tests {
     fn the_schema_files_are_those_of_the_types() {
         check("invocation-request.json", &request_schema());
         check("invocation-result.json", &result_schema());
+        check("token-message.json", &token_schema());
     }
 }

@@ -166,6 +166,13 @@ impl Subjects {
         format!("{}.result.>", self.prefix)
     }
 
+    /// Where an answer is told while it is being written.
+    #[must_use]
+    pub fn token(&self, correlation: &CorrelationId, request: &RequestId) -> String {
+        let (correlation, request) = (token(correlation.as_str()), token(request.as_str()));
+        format!("{}.token.{correlation}.{request}", self.prefix)
+    }
+
     /// Where dead letters of `target` are kept; without one those that name no target.
     #[must_use]
     pub fn dead_letters(&self, target: Option<&PurutoName>) -> String {
@@ -225,6 +232,10 @@ mod tests {
         assert_eq!(
             subjects().result(&correlation, &request),
             "puruto.result.corr-1.req_1"
+        );
+        assert_eq!(
+            subjects().token(&correlation, &request),
+            "puruto.token.corr-1.req_1"
         );
     }
 

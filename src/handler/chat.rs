@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, Handler};
+use super::{Context, Handler, telling::Telling};
 use crate::{
     contract::ResultError,
     runtime::{
@@ -35,12 +35,23 @@ pub enum OnCircuitOpen {
     Park,
 }
 
+/// How a model is asked for its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Answering {
+    /// For the whole of it.
+    #[default]
+    Whole,
+    /// For it piece by piece, as it is being written; listeners are told.
+    Streamed,
+}
+
 /// Answers each request with what a model says.
 pub struct Chat {
     models: Repairing,
     answer: AnswerShape,
     system: Option<Message>,
     on_circuit_open: OnCircuitOpen,
+    answering: Answering,
 }
 
 impl fmt::Debug for Chat {
@@ -65,14 +76,35 @@ impl Chat {
             answer,
             system,
             on_circuit_open,
+            answering: Answering::default(),
+        }
+    }
+
+    /// The same, asking its model in this way.
+    #[must_use]
+    pub fn answering(mut self, answering: Answering) -> Self {
+        self.answering = answering;
+        self
+    }
+
+    async fn answer(&self, context: &Context) -> Result<ModelAnswer, CallFailed> {
+        let mut call = self.call(context);
+        match self.answering {
+            Answering::Whole => self.asked(&call).await,
+            Answering::Streamed => {
+                let (sink, telling) = Telling::of(context);
+                call.tokens = Some(sink);
+                // The call ends with its answer, and with it what is told.
+                let asking = async move { self.asked(&call).await };
+                telling.during(asking).await
+            }
         }
     }
 
     /// Whoever gave the deadline ends the waiting there.
-    async fn answer(&self, context: &Context) -> Result<ModelAnswer, CallFailed> {
-        let call = self.call(context);
+    async fn asked(&self, call: &ModelCall) -> Result<ModelAnswer, CallFailed> {
         loop {
-            let outcome = self.models.call(&call).await;
+            let outcome = self.models.call(call).await;
             match (self.on_circuit_open, outcome) {
                 (
                     OnCircuitOpen::Park,
@@ -157,6 +189,7 @@ mod tests {
             deadline: Instant::now() + Duration::from_secs(60),
             calls_made: CallsMade::default(),
             waiting: Arc::new(Asleep),
+            listeners: Arc::new(()),
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod chat;
 mod command;
+mod telling;
 
 use std::sync::Arc;
 
@@ -14,8 +15,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 pub use self::{
-    chat::{Chat, OnCircuitOpen},
+    chat::{Answering, Chat, OnCircuitOpen},
     command::{Command, CommandConfig},
+    telling::{Listeners, Untold},
 };
 /// Parts of a [`Context`], which whoever makes one needs.
 pub use crate::runtime::{calls_made::CallsMade, waiting::Waiting};
@@ -38,6 +40,8 @@ pub struct Context {
     pub calls_made: CallsMade,
     /// Waits while there is nothing to do, so that others can have the run slot meanwhile.
     pub waiting: Arc<dyn Waiting>,
+    /// Hear of an answer while it is being written.
+    pub listeners: Arc<dyn Listeners>,
 }
 
 /// The work of one kind of Puruto.

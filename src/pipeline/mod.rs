@@ -14,6 +14,7 @@ mod run;
 
 mod in_flight;
 mod last_chance;
+mod listening;
 mod patience;
 mod ports;
 mod session;
@@ -35,11 +36,13 @@ use self::{
     admit::Plan,
     claim::Claiming,
     in_flight::Flight,
+    listening::Listening,
     publish::Published,
     receive::{Received, Turned},
 };
 use crate::{
     broker::{Broker, DeadLetters, Delivery},
+    handler::Listeners,
     store::Claims,
 };
 
@@ -47,12 +50,14 @@ use crate::{
 #[derive(Debug)]
 pub struct Pipeline<B, C> {
     ports: Arc<Ports<B, C>>,
+    listeners: Arc<dyn Listeners>,
 }
 
 impl<B, C> Clone for Pipeline<B, C> {
     fn clone(&self) -> Self {
         Self {
             ports: Arc::clone(&self.ports),
+            listeners: Arc::clone(&self.listeners),
         }
     }
 }
@@ -60,9 +65,9 @@ impl<B, C> Clone for Pipeline<B, C> {
 impl<B: Broker + DeadLetters, C: Claims> Pipeline<B, C> {
     /// A pipeline over these ports.
     pub fn new(ports: Ports<B, C>) -> Self {
-        Self {
-            ports: Arc::new(ports),
-        }
+        let ports = Arc::new(ports);
+        let listeners = Arc::new(Listening(Arc::clone(&ports)));
+        Self { ports, listeners }
     }
 
     /// Takes one delivery the whole way and settles it, whatever happened. `slot` is held until the

@@ -105,6 +105,7 @@ impl<B, C> Pipeline<B, C> {
             deadline,
             calls_made: hold.calls_made.clone(),
             waiting: slot.waiting(),
+            listeners: Arc::clone(&self.listeners),
         };
         let metrics = &received.served.metrics;
         let _held = metrics.hold();

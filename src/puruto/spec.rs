@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     contract::ActionName,
-    handler::{CommandConfig, OnCircuitOpen},
+    handler::{Answering, CommandConfig, OnCircuitOpen},
     runtime::{config::ProviderConfig, contract::AnswerShape, repair::Repair},
 };
 
@@ -23,6 +23,8 @@ pub struct WorkerSpec {
     pub concurrency: Concurrency,
     /// What becomes of a request whose model's circuit breaker is open.
     pub on_circuit_open: OnCircuitOpen,
+    /// How its model is asked.
+    pub answering: Answering,
 }
 
 /// What runs for a request, with what it needs.

@@ -15,6 +15,7 @@ use toml::{Table, Value};
 use super::spec::{Actions, Kind, Work, WorkerSpec};
 use crate::{
     contract::{ActionName, Violation},
+    handler::Answering,
     policy::{Finding, FindingCode, Unreadable},
 };
 
@@ -22,12 +23,13 @@ use crate::{
 pub const WORKER_FILE: &str = "worker.toml";
 
 /// Every key of `worker.toml`; which of `model` and `command` is needed depends on the kind.
-pub const WORKER_KEYS: [&str; 10] = [
+pub const WORKER_KEYS: [&str; 11] = [
     "kind",
     "description",
     "actions",
     "concurrency",
     "on_circuit_open",
+    "stream",
     "model",
     "fallback",
     "response_schema",
@@ -93,6 +95,7 @@ impl Keys<'_> {
         let actions = self.actions();
         let concurrency = self.take("concurrency");
         let on_circuit_open = self.take("on_circuit_open");
+        let answering = self.answering(kind);
         let work = self.work(kind);
         self.unknown();
         match work {
@@ -102,6 +105,7 @@ impl Keys<'_> {
                 actions,
                 concurrency: concurrency.unwrap_or_default(),
                 on_circuit_open: on_circuit_open.unwrap_or_default(),
+                answering,
             }),
             _ => Err(self.findings),
         }
@@ -113,6 +117,19 @@ impl Keys<'_> {
             return self.take("kind");
         }
         Some(Kind::default())
+    }
+
+    fn answering(&mut self, kind: Option<Kind>) -> Answering {
+        match self.take("stream") {
+            Some(true) if kind == Some(Kind::Command) => {
+                let expected = "no stream when kind is \"command\"";
+                let why = Violation::new("stream", expected, "true");
+                self.error(FindingCode::InvalidWorkerConfig, &why);
+                Answering::Whole
+            }
+            Some(true) => Answering::Streamed,
+            Some(false) | None => Answering::Whole,
+        }
     }
 
     fn work(&mut self, kind: Option<Kind>) -> Option<Work> {

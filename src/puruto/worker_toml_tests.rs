@@ -123,8 +123,8 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
         with_model("slots = 1"),
         [
             "expected one of the keys kind, description, actions, concurrency, \
-             on_circuit_open, model, fallback, response_schema, repair_attempts, \
-          command, got an unknown key"
+             on_circuit_open, stream, model, fallback, response_schema, repair_attempts, \
+             command, got an unknown key"
         ]
     );
     let model = said("[model]\nprovider = 'simulated'\nanswr = 'x'");

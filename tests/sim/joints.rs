@@ -287,6 +287,10 @@ impl Broker for SimBroker {
         self.twin.reply(inbox, message).await;
     }
 
+    async fn broadcast(&self, subject: &str, body: Bytes) -> Result<(), BrokerFault> {
+        self.twin.broadcast(subject, body).await
+    }
+
     async fn ack(&self, token: &AckToken) -> Result<(), AckFault> {
         let timed_out = |TimedOut| AckFault::TimedOut { after: AFTER };
         self.joints.pass().await.map_err(timed_out)?;

@@ -121,6 +121,19 @@ impl NatsClient {
         self.subscribe(self.subjects.results_of(correlation)).await
     }
 
+    /// Hears what is told of an answer while it is being written, as [`NatsClient::results`] does.
+    ///
+    /// # Errors
+    /// There is no connection.
+    pub async fn tokens(
+        &self,
+        correlation: &CorrelationId,
+        request: &RequestId,
+    ) -> Result<ResultSubscription, BrokerFault> {
+        let subject = self.subjects.token(correlation, request);
+        self.subscribe(subject).await
+    }
+
     /// Hears every result as it is published, as [`NatsClient::results`] does.
     ///
     /// # Errors
@@ -205,14 +218,14 @@ impl NatsClient {
     }
 }
 
-/// Results as they are published. What is published while the connection is broken is missed; it
-/// stands in the stream. Dropping it ends it.
+/// What is published, as it is. What is published while the connection is broken is missed; a
+/// result stands in the stream. Dropping it ends it.
 #[derive(Debug)]
 pub struct ResultSubscription(Subscription);
 
 impl ResultSubscription {
-    /// The next result and its subject; `None` when the connection may have missed some: read them
-    /// from the stream and go on. Safe to drop and call again.
+    /// The next message and its subject; `None` when the connection may have missed some: read
+    /// results from the stream and go on. Safe to drop and call again.
     pub async fn next(&mut self) -> Option<(String, StoredResult)> {
         let message = self.0.next().await?;
         Some((message.subject.to_string(), wire::stored_result(&message)))

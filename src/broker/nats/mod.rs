@@ -37,6 +37,8 @@ mod wire;
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
+
 use self::{
     api::CALL_BOUND, cancels::Cancels, kept::Kept, link::Link, pull::LaneLinks,
     results::check_subject,
@@ -65,6 +67,8 @@ use crate::{
     contract::{Lane, PurutoName, Subjects},
     store::{AckToken, Epoch, RequestKey, SessionId},
 };
+
+const BROADCAST: &str = "tell listeners";
 
 /// A worker's side of a real broker.
 #[derive(Debug)]
@@ -223,6 +227,13 @@ impl Broker for NatsBroker {
             let fault = unanswered.into_fault("reply");
             tracing::debug!(%fault, "a best-effort reply was not sent");
         }
+    }
+
+    async fn broadcast(&self, subject: &str, body: Bytes) -> Result<(), BrokerFault> {
+        check_subject(subject, BROADCAST)?;
+        let sent = self.links.settle.publish(subject, None, body, CALL_BOUND);
+        let sent = sent.await;
+        sent.map_err(|unanswered| unanswered.into_fault(BROADCAST))
     }
 
     async fn ack(&self, token: &AckToken) -> Result<(), AckFault> {

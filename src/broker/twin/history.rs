@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::super::ResultMessage;
 use crate::store::AckToken;
 
@@ -33,6 +35,7 @@ pub(super) struct History {
     pub(super) settlements: Vec<Settlement>,
     pub(super) publishes: Vec<ResultMessage>,
     pub(super) replies: Vec<(String, ResultMessage)>,
+    pub(super) broadcasts: Vec<(String, Bytes)>,
 }
 
 impl History {

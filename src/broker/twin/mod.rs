@@ -243,6 +243,12 @@ impl BrokerTwin {
         self.shared.state().graves.letters()
     }
 
+    /// Everything that was sent to whoever listened, in order.
+    #[must_use]
+    pub fn broadcasts(&self) -> Vec<(String, Bytes)> {
+        self.shared.state().history.broadcasts.clone()
+    }
+
     /// Every result that was sent to an inbox, in order.
     #[must_use]
     pub fn replies(&self) -> Vec<(String, ResultMessage)> {
@@ -319,6 +325,11 @@ impl Broker for BrokerTwin {
     async fn reply(&self, inbox: &str, message: &ResultMessage) {
         let mut state = self.shared.state();
         state.history.replies.push((inbox.into(), message.clone()));
+    }
+
+    async fn broadcast(&self, subject: &str, body: Bytes) -> Result<(), BrokerFault> {
+        self.change(|state| state.history.broadcasts.push((subject.into(), body)));
+        Ok(())
     }
 
     async fn ack(&self, token: &AckToken) -> Result<(), AckFault> {

@@ -130,12 +130,8 @@ fn handler(
             let prompt = puruto.prompt.as_ref().map(|it| it.text());
             let models = Repairing::new(routes, chat.repair);
             let answer = chat.answer.clone();
-            Ok(Arc::new(Chat::new(
-                models,
-                prompt,
-                answer,
-                spec.on_circuit_open,
-            )))
+            let chat = Chat::new(models, prompt, answer, spec.on_circuit_open);
+            Ok(Arc::new(chat.answering(spec.answering)))
         }
         Work::Command(command) => {
             let lookup = |name: &str| shared.environment.lookup(name);

@@ -31,6 +31,7 @@ fn context(prompt: &str) -> Context {
         deadline: Instant::now() + WITHIN,
         calls_made: CallsMade::default(),
         waiting: Arc::new(Asleep),
+        listeners: Arc::new(()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::{self, Context};
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use puruto_fleet::{
     broker::{
         Broker, BuriedLetter, DeadLetters, Delivery, Headers, Presence, Pull, ResultMessage,
@@ -39,6 +40,10 @@ pub(super) trait Harness: Sized {
 
     /// Stores a message under any subject with whatever bytes as its header block.
     async fn publish_raw(&self, subject: &[u8], header_block: &[u8], body: &[u8]);
+
+    /// The first `count` messages that are heard under `subject` while `act` goes on.
+    async fn heard(&self, subject: &str, count: usize, act: impl Future<Output = ()>)
+    -> Vec<Bytes>;
 
     /// How many requests are in the stream.
     async fn stored(&self) -> u64;
@@ -105,6 +110,18 @@ impl Harness for Twin {
         let (header_block, body) = (header_block.to_vec(), body.to_vec());
         self.0
             .publish_raw(&String::from_utf8_lossy(subject), header_block, body);
+    }
+
+    async fn heard(
+        &self,
+        subject: &str,
+        count: usize,
+        act: impl Future<Output = ()>,
+    ) -> Vec<Bytes> {
+        act.await;
+        let all = self.0.broadcasts().into_iter();
+        let heard = all.filter(|(under, _)| under == subject);
+        heard.map(|(_, body)| body).take(count).collect()
     }
 
     async fn stored(&self) -> u64 {
@@ -187,6 +204,23 @@ impl Harness for Real {
 
     async fn publish_raw(&self, subject: &[u8], header_block: &[u8], body: &[u8]) {
         raw::publish(&self.server, subject, header_block, body);
+    }
+
+    async fn heard(
+        &self,
+        subject: &str,
+        count: usize,
+        act: impl Future<Output = ()>,
+    ) -> Vec<Bytes> {
+        let client = other_client(&self.server).await;
+        let listening = client.subscribe(subject.to_owned()).await;
+        let listening = listening.expect("a subscription");
+        // The server has answered behind it, so it knows of the subscription.
+        let answered = jetstream::new(client).query_account().await;
+        answered.expect("an answer");
+        act.await;
+        let heard = listening.take(count).map(|message| message.payload);
+        timeout(SOON, heard.collect()).await.expect("heard in time")
     }
 
     async fn stored(&self) -> u64 {

@@ -52,6 +52,7 @@ promises!(
     a_lane_outlives_its_consumer,
     a_result_stands_once_and_the_first_stays,
     nothing_stands_where_nothing_was_published,
+    what_is_broadcast_is_heard_in_order_by_whoever_listens,
     a_session_is_there_as_long_as_somebody_answers_for_it,
 );
 
@@ -235,6 +236,22 @@ async fn nothing_stands_where_nothing_was_published<H: Harness>() {
         .read_result("puruto.result.corr-1.other")
         .await;
     assert_eq!(read, Ok(None));
+}
+
+async fn what_is_broadcast_is_heard_in_order_by_whoever_listens<H: Harness>() {
+    let world = H::start().await;
+    let subject = "puruto.token.corr-1.req-1";
+    let broker = world.broker();
+    let sent = broker.broadcast("puruto.token.corr-1.other", "0".into());
+    assert_eq!(sent.await, Ok(()), "nobody has to listen");
+    let heard = world.heard(subject, 2, async {
+        for body in ["1", "2"] {
+            let sent = broker.broadcast(subject, body.into());
+            assert_eq!(sent.await, Ok(()));
+        }
+    });
+    assert_eq!(heard.await, [&b"1"[..], b"2"]);
+    assert_eq!(world.stored().await, 0);
 }
 
 async fn a_session_is_there_as_long_as_somebody_answers_for_it<H: Harness>() {
