@@ -1,6 +1,11 @@
 //! `puruto invoke`: asks a Puruto and waits for the result.
 
-use std::{io::Read, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    io::{self, Read},
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
 
 use clap::Args;
 use serde_json::json;
@@ -9,13 +14,14 @@ use super::{
     asker::{Asker, asker},
     exit::Exit,
     failure::Failure,
-    output::Reader,
+    output::{Output, Reader},
     progress,
     session::{GlobalArgs, World, connect, explain, workers_dir_flag},
     show,
+    streaming::{self, Shown},
 };
 use crate::{
-    client::{Invocation, Invoked},
+    client::{Exchange, Invocation, Invoked, Pending},
     clock::WallTime,
     config::{Environment, Gathered},
     contract::{
@@ -66,6 +72,9 @@ pub(super) struct InvokeArgs {
     /// Print the ids and do not wait for the result
     #[arg(long)]
     detach: bool,
+    /// Show the answer while it is being written, if its target tells it (`stream = true`)
+    #[arg(long, conflicts_with = "detach")]
+    stream: bool,
     /// Print JSON on a terminal as well
     #[arg(long)]
     json: bool,
@@ -101,8 +110,19 @@ pub(super) struct Prepared {
     invocation: Invocation,
     policies: PolicySet,
     gathered: Gathered,
-    detach: bool,
+    wait: Wait,
     json: bool,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    /// The result.
+    Result,
+    /// The result, and every word of the answer before.
+    EachWord,
+    /// Nothing.
+    Nothing,
 }
 
 impl InvokeArgs {
@@ -138,7 +158,11 @@ impl InvokeArgs {
             invocation,
             policies,
             gathered,
-            detach: self.detach,
+            wait: match (self.detach, self.stream) {
+                (true, _) => Wait::Nothing,
+                (false, true) => Wait::EachWord,
+                (false, false) => Wait::Result,
+            },
             json: self.json,
         })
     }
@@ -194,31 +218,53 @@ pub(super) async fn run(prepared: Prepared, world: &World) -> Result<Exit, Failu
         invocation,
         policies,
         gathered,
-        detach,
+        wait,
         json,
     } = prepared;
     let client = connect(world, &gathered, policies).await?;
     let asked = format!("{} {}", invocation.target, invocation.action);
     let target = invocation.target.clone();
     let explain = |fault| explain(&gathered, fault);
-    let reader = world.output.reader(json);
-    let result = match client.invoke(invocation).await.map_err(explain)? {
-        Invoked::Refused(result) => result,
-        Invoked::Pending(pending) if detach => {
-            let (request, chain) = (pending.request_id(), pending.correlation_id());
-            world.output.answer(match reader {
-                Reader::Program => {
-                    json!({"request_id": request, "correlation_id": chain}).to_string()
-                }
-                Reader::Person => format!("request      {request}\ncorrelation  {chain}"),
-            })?;
+    let (output, reader) = (&world.output, world.output.reader(json));
+    let (invoked, hearing) = match wait {
+        Wait::EachWord => {
+            let both = client.invoke_heard(invocation).await;
+            both.map(|(invoked, hearing)| (invoked, Some(hearing)))
+        }
+        Wait::Result | Wait::Nothing => {
+            let invoked = client.invoke(invocation).await;
+            invoked.map(|invoked| (invoked, None))
+        }
+    }
+    .map_err(explain)?;
+    let (result, shown) = match (invoked, hearing) {
+        (Invoked::Refused(result), _) => (result, Shown::Partly),
+        (Invoked::Pending(pending), _) if wait == Wait::Nothing => {
+            show_ids(&pending, output, reader)?;
             return Ok(Exit::Ok);
         }
-        Invoked::Pending(pending) => {
-            let waited = progress::wait(&client, pending, &target, reader);
-            waited.await.map_err(explain)?
+        (Invoked::Pending(pending), Some(hearing)) => {
+            let both = (pending, hearing);
+            streaming::wait(&client, both, &target, (output, reader), &gathered).await?
+        }
+        (Invoked::Pending(pending), None) => {
+            let spinner = progress::spinner(reader);
+            let waited = progress::wait(&client, pending, &target, spinner.as_ref());
+            (waited.await.map_err(explain)?, Shown::Partly)
         }
     };
-    show::result(&world.output, reader, Some(&asked), &result)?;
+    match shown {
+        Shown::Partly => show::result(output, reader, Some(&asked), &result)?,
+        Shown::Wholly => show::ending(output, &asked, &result)?,
+    }
     Ok(Exit::of(&result))
+}
+
+/// By these the result is found.
+fn show_ids<E: Exchange>(pending: &Pending<E>, output: &Output, reader: Reader) -> io::Result<()> {
+    let (request, chain) = (pending.request_id(), pending.correlation_id());
+    output.answer(match reader {
+        Reader::Program => json!({"request_id": request, "correlation_id": chain}).to_string(),
+        Reader::Person => format!("request      {request}\ncorrelation  {chain}"),
+    })
 }

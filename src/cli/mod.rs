@@ -29,6 +29,7 @@ mod schema;
 mod session;
 mod show;
 mod status;
+mod streaming;
 mod table;
 mod watch;
 /// `puruto worker`: one worker process.

@@ -76,6 +76,13 @@ impl Output {
         stdout.flush()
     }
 
+    /// Writes beside an answer, dimly, without a line end; for a terminal. There is nobody to tell
+    /// when that fails.
+    pub(super) fn dim(&self, text: &str) {
+        let mut stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(write!(stderr, "\u{1b}[2m{text}\u{1b}[0m").and_then(|()| stderr.flush()));
+    }
+
     /// Writes an error. There is nobody to tell when that fails.
     pub fn error(&self, text: impl fmt::Display) {
         let mut stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);

@@ -18,27 +18,31 @@ const ASK_EVERY: Duration = Duration::from_millis(500);
 /// How fast the spinner turns.
 const TURN_EVERY: Duration = Duration::from_millis(100);
 
+/// What shows a person that something goes on; a program is shown nothing.
+pub(super) fn spinner(reader: Reader) -> Option<ProgressBar> {
+    (reader == Reader::Person).then(turning)
+}
+
 /// Waits for the result of `pending`.
 pub(super) async fn wait<E: Exchange, R: Records>(
     client: &Client<E, R>,
     pending: Pending<E>,
     target: &PurutoName,
-    reader: Reader,
+    spinner: Option<&ProgressBar>,
 ) -> Result<InvocationResult, ClientFault> {
-    if reader == Reader::Program {
+    let Some(spinner) = spinner else {
         return pending.result().await;
-    }
+    };
     let request = pending.request_id().clone();
-    let spinner = spinner();
     let result = tokio::select! {
         result = Box::pin(pending.result()) => result,
-        never = Box::pin(follow(client, &request, target, &spinner)) => match never {},
+        never = Box::pin(follow(client, &request, target, spinner)) => match never {},
     };
     spinner.finish_and_clear();
     result
 }
 
-fn spinner() -> ProgressBar {
+fn turning() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
     // The template is a constant of ours; were it wrong, the plain style would do.
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {

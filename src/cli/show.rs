@@ -18,15 +18,20 @@ pub(super) fn result(
     }
 }
 
+/// Shows a person how an answer went whose words stand there already.
+pub(super) fn ending(output: &Output, asked: &str, result: &InvocationResult) -> io::Result<()> {
+    match &result.outcome {
+        Outcome::Ok(_) => {
+            let text = [heading(Some(asked), "ok", result), ids(result)].join("\n\n");
+            output.answer(format_args!("\n{text}"))
+        }
+        Outcome::Error(_) => self::result(output, Reader::Person, Some(asked), result),
+    }
+}
+
 /// What matters first: how it went, what came out, then how to find it again.
 fn readable(asked: Option<&str>, result: &InvocationResult) -> String {
-    let InvocationResult {
-        request_id,
-        correlation_id,
-        duration,
-        outcome,
-    } = result;
-    let (how, what) = match outcome {
+    let (how, what) = match &result.outcome {
         Outcome::Ok(value) => {
             let summary = value.get("summary").and_then(|it| it.as_str());
             let what = summary.map_or_else(|| value.to_string(), ToOwned::to_owned);
@@ -34,12 +39,22 @@ fn readable(asked: Option<&str>, result: &InvocationResult) -> String {
         }
         Outcome::Error(error) => (format!("error {}", error.code.as_str()), explained(error)),
     };
+    [heading(asked, &how, result), plain(&what), ids(result)].join("\n\n")
+}
+
+fn heading(asked: Option<&str>, how: &str, result: &InvocationResult) -> String {
     let of = asked.map_or_else(String::new, |asked| format!("  {asked}"));
-    let (duration, what) = (humantime::format_duration(*duration), plain(&what));
-    format!(
-        "{how}{of}  {duration}\n\n{what}\n\n\
-         request      {request_id}\ncorrelation  {correlation_id}"
-    )
+    let duration = humantime::format_duration(result.duration);
+    format!("{how}{of}  {duration}")
+}
+
+fn ids(result: &InvocationResult) -> String {
+    let InvocationResult {
+        request_id,
+        correlation_id,
+        ..
+    } = result;
+    format!("request      {request_id}\ncorrelation  {correlation_id}")
 }
 
 /// The message, and below it each violation on a line of its own.

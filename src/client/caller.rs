@@ -11,7 +11,8 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::{
-    ClientFault, Exchange, Invocation, Pending, invocation::Prepared, pending::Wait, reading::Asked,
+    ClientFault, Exchange, Hearing, Invocation, Pending, invocation::Prepared, pending::Wait,
+    reading::Asked,
 };
 use crate::{
     broker::{BrokerFault, Headers, PublishAck},
@@ -105,11 +106,39 @@ impl<E: Exchange, R: Records> Client<E, R> {
     /// After a time-out of the broker the request may be stored all the same; asking again with
     /// the same `request_id` gets the same result.
     pub async fn invoke(&self, invocation: Invocation) -> Result<Invoked<E>, ClientFault> {
+        let prepared = self.prepared(invocation)?;
+        self.ask(prepared).await
+    }
+
+    /// As [`Client::invoke`], and hears the answer from its first word on while it is being
+    /// written, should the target tell it.
+    ///
+    /// # Errors
+    /// As [`Client::invoke`].
+    pub async fn invoke_heard(
+        &self,
+        invocation: Invocation,
+    ) -> Result<(Invoked<E>, Hearing<E>), ClientFault> {
+        let prepared = self.prepared(invocation)?;
+        let InvocationRequest {
+            correlation_id,
+            request_id,
+            ..
+        } = &prepared.request;
+        let arrivals = self.exchange.listen(correlation_id, request_id).await?;
+        let invoked = self.ask(prepared).await?;
+        Ok((invoked, Hearing::new(arrivals)))
+    }
+
+    fn prepared(&self, invocation: Invocation) -> Result<Prepared, ClientFault> {
         let bytes = invocation.prompt.len();
         if bytes > PROMPT_BYTES_MAX {
             return Err(ClientFault::PromptTooLong { bytes });
         }
-        let prepared = invocation.prepare(&self.settings.clock, &self.settings.chance);
+        Ok(invocation.prepare(&self.settings.clock, &self.settings.chance))
+    }
+
+    async fn ask(&self, prepared: Prepared) -> Result<Invoked<E>, ClientFault> {
         let request = &prepared.request;
         let asked = Asked::new(
             request.request_id.clone(),

@@ -166,6 +166,17 @@ impl Exchange for FakeExchange {
         Ok(FakeArrivals(from))
     }
 
+    async fn listen(
+        &self,
+        chain: &CorrelationId,
+        request: &RequestId,
+    ) -> Result<FakeArrivals, BrokerFault> {
+        let (to, from) = mpsc::unbounded_channel();
+        let subject = Subjects::default().token(chain, request);
+        self.state().subscribers.push((subject, to));
+        Ok(FakeArrivals(from))
+    }
+
     async fn publish_request(
         &self,
         subject: &str,

@@ -8,6 +8,7 @@
 mod caller;
 mod cancel;
 mod fault;
+mod hearing;
 mod invocation;
 mod lazy;
 mod letters;
@@ -28,6 +29,7 @@ pub use self::{
     caller::{Client, Invoked, Patience, Settings},
     cancel::Cancelled,
     fault::ClientFault,
+    hearing::{Heard, Hearing},
     invocation::Invocation,
     lazy::LazyRecords,
     letters::{Demand, FoundLetters, LetterFilter, Refusal, Replay},

@@ -49,6 +49,14 @@ impl Exchange for NatsClient {
         self.results(chain).await
     }
 
+    async fn listen(
+        &self,
+        chain: &CorrelationId,
+        request: &RequestId,
+    ) -> Result<ResultSubscription, BrokerFault> {
+        self.tokens(chain, request).await
+    }
+
     async fn publish_request(
         &self,
         subject: &str,

@@ -13,13 +13,13 @@ use crate::{
 /// What comes over a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// A result that was published just now.
+    /// What was published just now.
     Result(ResultMessage),
     /// The connection was lost and is back: what was published meanwhile did not arrive.
     Reconnected,
 }
 
-/// A subscription to results as they are published. Dropping it ends it.
+/// A subscription to what is published. Dropping it ends it.
 pub trait Arrivals: Send + 'static {
     /// What comes next; stays pending while nothing does. Safe to drop and call again.
     fn next(&mut self) -> impl Future<Output = Arrival> + Send;
@@ -38,6 +38,17 @@ pub trait Exchange: Send + Sync + 'static {
     fn subscribe(
         &self,
         chain: &CorrelationId,
+    ) -> impl Future<Output = Result<Self::Arrivals, BrokerFault>> + Send;
+
+    /// Subscribes to what is told of an answer while it is being written, as
+    /// [`Exchange::subscribe`] does.
+    ///
+    /// # Errors
+    /// There is no connection.
+    fn listen(
+        &self,
+        chain: &CorrelationId,
+        request: &RequestId,
     ) -> impl Future<Output = Result<Self::Arrivals, BrokerFault>> + Send;
 
     /// Publishes a request and waits for the broker's word that it is stored.

@@ -79,13 +79,14 @@ async fn what_is_published_by_hand_is_answered_and_can_be_read_later() {
 }
 
 /// `nats sub`, by whose own output one knows that it has subscribed.
-struct Follower {
+#[derive(Debug)]
+pub(crate) struct Follower {
     lines: Lines<BufReader<ChildStdout>>,
     _process: Process,
 }
 
 impl Follower {
-    async fn begin(nats: &NatsCli, wire: &Wire) -> Self {
+    pub(crate) async fn begin(nats: &NatsCli, wire: &Wire) -> Self {
         let mut command = nats.command(&["sub", "puruto.>"]);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = Process::spawn(command).await.expect("a process");
@@ -102,7 +103,7 @@ impl Follower {
     }
 
     /// Reads on to the line that holds `text`.
-    async fn until(&mut self, text: &str) {
+    pub(crate) async fn until(&mut self, text: &str) {
         let found = async {
             while let Some(line) = self.lines.next_line().await.expect("text") {
                 if line.contains(text) {

@@ -45,6 +45,7 @@ mod rolling;
 mod stalled;
 mod starting;
 mod storm;
+mod streaming;
 mod takeover;
 mod telemetry;
 mod three_nats;

@@ -12,11 +12,15 @@ use crate::{
 };
 
 const CLERK: (&str, &str) = ("clerk", "[model]\nprovider = \"simulated\"");
+const TELLER: (&str, &str) = (
+    "teller",
+    "stream = true\n[model]\nprovider = \"simulated\"",
+);
 
 /// A fleet whose processes log in as this user.
 async fn fleet(users: &str) -> Fleet {
     let servers = Servers::start_with(Some(users)).await;
-    as_user(Fleet::of_these(&[CLERK], servers), "worker")
+    as_user(Fleet::of_these(&[CLERK, TELLER], servers), "worker")
 }
 
 fn as_user(fleet: Fleet, user: &str) -> Fleet {
@@ -134,6 +138,24 @@ async fn a_caller_gets_its_own_results_and_cannot_read_those_of_others() {
     ] {
         alice.publish_denied(subject, &body).await;
     }
+}
+
+#[tokio::test]
+async fn a_caller_hears_its_own_answers_while_they_are_written_and_no_others() {
+    let fleet = fleet(&users::shipped()).await;
+    let _worker = fleet.worker("w1").await;
+    let fleet = as_user(fleet, "alice");
+
+    let words = "invoke --stream --correlation-id alice teller do Hello";
+    let words: Vec<&str> = words.split(' ').collect();
+    let heard = fleet.puruto(&words).await;
+
+    assert_eq!(heard.code, 0, "{heard:?}");
+    let first = r#"{"index":0,"content":"Hello"}"#;
+    assert!(heard.output.starts_with(first), "{heard:?}");
+    let mut alice = Tried::user("alice", &fleet).await;
+    alice.subscribe_denied("puruto.token.>").await;
+    alice.publish_denied("puruto.token.alice.forged", "{}").await;
 }
 
 #[tokio::test]
