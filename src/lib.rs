@@ -8,6 +8,9 @@
 /// The one clock and the one source of ids and chance.
 pub mod clock;
 
+/// When a model server is left alone, and how much is asked of it. Rules only.
+pub mod circuit;
+
 /// What travels: ids, request, result, error codes, deadline, subjects, headers. Values only.
 pub mod contract;
 

@@ -116,6 +116,22 @@ impl Setting for PathBuf {
     }
 }
 
+impl Setting for bool {
+    const KIND: &'static str = "boolean";
+
+    fn allowed() -> String {
+        "true or false".to_owned()
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        let text = match raw {
+            Raw::Other(_, text) => text.as_str(),
+            raw => raw.text()?,
+        };
+        text.parse().map_err(|_| "it is neither".to_owned())
+    }
+}
+
 impl Setting for Duration {
     const KIND: &'static str = "duration";
 

@@ -18,7 +18,10 @@ pub use self::{
     unfit::Unfit,
 };
 use super::breaker::{CircuitName, Ended};
-use crate::contract::{ErrorCode, IpcKind, Violation};
+use crate::{
+    circuit::Throttle,
+    contract::{ErrorCode, IpcKind, Violation},
+};
 
 /// Why an attempt has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,6 +97,21 @@ pub enum Fault {
         /// How often.
         calls: u8,
     },
+    /// The call would wait for its turn beyond its deadline; no call was made.
+    #[error(
+        "calls to {circuit} wait another {:.1} s {}, and the deadline is in {:.1} s",
+        wait.as_secs_f64(), waits_for(*by), time_left.as_secs_f64()
+    )]
+    Throttled {
+        /// Which server.
+        circuit: CircuitName,
+        /// What it waits for.
+        by: Throttle,
+        /// How long it would have to wait.
+        wait: Duration,
+        /// How much time there was.
+        time_left: Duration,
+    },
     /// The server broke the generation off.
     #[error("the model server broke the answer off: finish_reason {reason}")]
     Incomplete {
@@ -144,6 +162,7 @@ impl Fault {
             | Self::Unfit(_)
             | Self::CircuitOpen { .. }
             | Self::CallsSpent { .. }
+            | Self::Throttled { .. }
             | Self::BodyTooLarge { .. } => Again::Never,
             Self::Connection { .. }
             | Self::Timeout { .. }
@@ -173,6 +192,7 @@ impl Fault {
             | Self::BodyTooLarge { .. }
             | Self::CircuitOpen { .. }
             | Self::CallsSpent { .. }
+            | Self::Throttled { .. }
             | Self::Incomplete { .. } => None,
         }
     }
@@ -205,6 +225,7 @@ impl Fault {
             | Self::BodyTooLarge { .. }
             | Self::CircuitOpen { .. }
             | Self::CallsSpent { .. }
+            | Self::Throttled { .. }
             | Self::Incomplete { .. } => None,
         }
     }
@@ -229,7 +250,8 @@ impl Fault {
             | Self::Timeout { .. }
             | Self::DeadlinePassed
             | Self::CircuitOpen { .. }
-            | Self::CallsSpent { .. } => None,
+            | Self::CallsSpent { .. }
+            | Self::Throttled { .. } => None,
         }
     }
 
@@ -245,7 +267,8 @@ impl Fault {
             }
             | Self::DeadlinePassed
             | Self::CircuitOpen { .. }
-            | Self::CallsSpent { .. } => Ended::Neutral,
+            | Self::CallsSpent { .. }
+            | Self::Throttled { .. } => Ended::Neutral,
             Self::Connection { .. }
             | Self::Timeout { .. }
             | Self::Server(_)
@@ -281,6 +304,7 @@ impl Fault {
             | Self::Rejected(_)
             | Self::CircuitOpen { .. }
             | Self::CallsSpent { .. }
+            | Self::Throttled { .. }
             | Self::Incomplete { .. } => ErrorCode::IpcError,
         }
     }
@@ -289,9 +313,10 @@ impl Fault {
     #[must_use]
     pub const fn kind(&self) -> IpcKind {
         match self {
-            Self::RateLimited(_) | Self::TokenLimited(_) | Self::QuotaExhausted(_) => {
-                IpcKind::RateLimited
-            }
+            Self::RateLimited(_)
+            | Self::TokenLimited(_)
+            | Self::QuotaExhausted(_)
+            | Self::Throttled { .. } => IpcKind::RateLimited,
             Self::Auth(_) => IpcKind::Auth,
             Self::CircuitOpen { .. } => IpcKind::CircuitOpen,
             Self::Connection { .. }
@@ -326,8 +351,17 @@ impl Fault {
             Self::BodyTooLarge { .. } => "body_too_large",
             Self::CircuitOpen { .. } => "circuit_open",
             Self::CallsSpent { .. } => "calls_spent",
+            Self::Throttled { .. } => "throttled",
             Self::Incomplete { .. } => "incomplete",
         }
+    }
+}
+
+const fn waits_for(by: Throttle) -> &'static str {
+    match by {
+        Throttle::RetryAfter => "since the server asked to be left alone",
+        Throttle::Requests => "for requests_per_minute",
+        Throttle::Tokens => "for tokens_per_minute",
     }
 }
 

@@ -1,4 +1,4 @@
-//! The one stack around a model: build, ask the breaker, attempt in time, read, validate, retry.
+//! The one stack around a model: build, enter the gate, attempt in time, read, validate, retry.
 //!
 //! Never: a decision of its own (the policy decides) or a spawned task; dropping the future of a
 //! call abandons it, connection and all.
@@ -8,11 +8,11 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     CallFailed, Fault, ModelAnswer, ModelCall, ModelName, Shared,
-    breaker::{Breaker, BreakerRules, Ended},
     config::{Mistake, ProviderConfig},
     connector::{Connector, Payload, Reply},
     contract::{self, Draft},
     fault::Phase,
+    fleet::Gate,
     observe::{self, CallStatus, Observe, Validation},
     retry::{Attempt, Retries, Retry, RetryPolicy},
 };
@@ -22,7 +22,7 @@ use super::{
 pub struct AgentRuntime {
     connector: Connector,
     retry: RetryPolicy,
-    breaker: Breaker,
+    gate: Gate,
     shared: Shared,
 }
 
@@ -30,15 +30,10 @@ impl AgentRuntime {
     /// A runtime around `connector`.
     #[must_use]
     pub fn new(connector: Connector, retry: RetryPolicy, shared: Shared) -> Self {
-        let rules = BreakerRules {
-            probe_lease: connector.request_timeout(),
-            ..BreakerRules::default()
-        };
-        let breaker = connector.breaker(&shared.circuits, rules, &shared.observe);
         Self {
+            gate: Gate::new(&connector, &shared),
             connector,
             retry,
-            breaker,
             shared,
         }
     }
@@ -171,7 +166,7 @@ impl AgentRuntime {
         self.shared.budget.allow(retry)
     }
 
-    /// Asks the breaker for leave, and tells it how the attempt ended.
+    /// Waits until an attempt may be made, and tells how it ended.
     async fn guarded(
         &self,
         call: &ModelCall,
@@ -184,17 +179,13 @@ impl AgentRuntime {
                 calls: attempt.number(),
             });
         }
-        let ticket = self.breaker.admit()?;
+        let leave = self.gate.enter(call, payload).await?;
         call.made.add();
         if attempt == Attempt::FIRST {
             self.shared.budget.called();
         }
         let outcome = self.attempt(call, payload, attempt, request).await;
-        ticket.end(
-            outcome
-                .as_ref()
-                .map_or_else(Fault::health, |_| Ended::Success),
-        );
+        leave.end(&outcome);
         outcome
     }
 
@@ -279,6 +270,7 @@ const fn calls(fault: &Fault, attempt: Attempt) -> u8 {
     match fault {
         Fault::CircuitOpen { .. }
         | Fault::CallsSpent { .. }
+        | Fault::Throttled { .. }
         | Fault::Timeout {
             phase: Phase::Acquire,
             ..

@@ -23,6 +23,8 @@ pub mod contract;
 mod failure;
 /// What can go wrong, as one closed list.
 pub mod fault;
+/// What workers share of a model server.
+pub mod fleet;
 mod guarded;
 /// Spans, log events and counts of a call.
 pub mod observe;

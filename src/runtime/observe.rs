@@ -14,7 +14,7 @@ use super::{
     retry::Attempt,
     stream::TokenSink,
 };
-use crate::{clock::WallTime, contract::Violation};
+use crate::{circuit::Throttle, clock::WallTime, contract::Violation};
 
 /// Counts what happens to calls. The runtime does not know where the counts go.
 pub trait Observe: Send + Sync + fmt::Debug {
@@ -42,6 +42,9 @@ pub trait Observe: Send + Sync + fmt::Debug {
 
     /// A call uses its connection of this pool no longer.
     fn connection_released(&self, _pool: &str) {}
+
+    /// A call waits so long for its turn.
+    fn throttled(&self, _by: Throttle, _wait: Duration) {}
 }
 
 /// For whoever counts nothing.
@@ -242,6 +245,15 @@ pub(super) fn failed_over(
 /// The specification knows of no call that corrects an answer.
 pub(super) fn repairing(call: &ModelCall, violations: usize) {
     warn!(request_id = %call.request_id, violations, "answer_repair");
+}
+
+pub(super) fn throttled(call: &ModelCall, by: Throttle, wait: Duration) {
+    debug!(
+        request_id = %call.request_id,
+        limit = by.as_str(),
+        delay_ms = millis(wait),
+        "call_throttled"
+    );
 }
 
 pub(super) fn violated(call: &ModelCall, violations: &[Violation]) {

@@ -5,7 +5,11 @@
 use std::sync::Arc;
 
 use super::{
-    breaker::Circuits, budget::RetryBudget, connector::transport::Pools, observe::Observe,
+    breaker::Circuits,
+    budget::RetryBudget,
+    connector::transport::Pools,
+    fleet::{Alone, Fleet},
+    observe::Observe,
 };
 use crate::clock::{Chance, Clock};
 
@@ -22,6 +26,8 @@ pub struct Shared {
     pub circuits: Circuits,
     /// How many retries they make at most.
     pub budget: RetryBudget,
+    /// What others learn of the servers that they call.
+    pub fleet: Arc<dyn Fleet>,
     /// The connections.
     pub pools: Pools,
 }
@@ -36,6 +42,7 @@ impl Shared {
             observe,
             circuits: Circuits::default(),
             budget: RetryBudget::default(),
+            fleet: Arc::new(Alone::default()),
             pools: Pools::default(),
         }
     }

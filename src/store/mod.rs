@@ -17,7 +17,11 @@ pub use self::types::{
     Exhausted, Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
     StoreFault,
 };
-use crate::{clock::WallTime, contract::PurutoName};
+use crate::{
+    circuit::{Admission, Ask, CircuitName, Outcome},
+    clock::WallTime,
+    contract::PurutoName,
+};
 
 /// How long a session lives after it was opened or renewed.
 pub const SESSION_TTL: Duration = Duration::from_secs(15);
@@ -218,4 +222,30 @@ pub trait Records: Send + Sync + 'static {
         &self,
         key: &RequestKey,
     ) -> impl Future<Output = Result<CancelAnswer, StoreFault>> + Send;
+}
+
+/// What the workers of a fleet share of the model servers that they call. Nothing of it lasts: a
+/// store that was emptied has forgotten how they are.
+pub trait Circuits: Send + Sync + 'static {
+    /// Asks for leave to make one attempt. The same pass again is answered alike.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; whether leave was given is then unknown, and
+    /// the attempt is to be reported as unsent.
+    fn admit(
+        &self,
+        circuit: &CircuitName,
+        ask: &Ask,
+    ) -> impl Future<Output = Result<Admission, StoreFault>> + Send;
+
+    /// Tells how an attempt ended, and learns where the circuit stands now: what it would answer
+    /// whoever asks for nothing. The same pass told again counts no second time.
+    ///
+    /// # Errors
+    /// The store did not answer in time or refused; whether it counted is then unknown.
+    fn report(
+        &self,
+        circuit: &CircuitName,
+        outcome: &Outcome,
+    ) -> impl Future<Output = Result<Admission, StoreFault>> + Send;
 }

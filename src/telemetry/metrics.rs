@@ -60,6 +60,7 @@ struct Families {
     lanes_renewed: CounterBy<LaneAilment>,
     unserved_ended: CounterBy<UnservedEnd>,
     unserved_watched: IntGauge,
+    circuits_alone: IntCounter,
     pull_stalled: IntCounter,
     last_fault: Mutex<Option<LastFault>>,
 }
@@ -107,6 +108,7 @@ impl Metrics {
             unserved_watched: to
                 .gauge(&names::UNSERVED_WATCHED)
                 .with_label_values(&NO_LABELS),
+            circuits_alone: alone(&to, &names::CIRCUITS_ALONE),
             pull_stalled: alone(&to, &names::PULL_STALLED),
             last_fault: Mutex::default(),
             registry,
@@ -234,6 +236,11 @@ impl Metrics {
         self.0.unserved_watched.set(requests);
     }
 
+    /// This process lost what the fleet shares of its model servers, and goes by its own.
+    pub fn went_alone(&self) {
+        self.0.circuits_alone.inc();
+    }
+
     /// All counters in the text format 0.0.4 of Prometheus.
     #[must_use]
     pub fn render(&self) -> String {
@@ -265,6 +272,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        circuit::Throttle,
         contract::ErrorCode,
         runtime::{
             breaker::{BreakerState, CircuitName},
@@ -296,6 +304,7 @@ mod tests {
         runtime.connection_released(name);
         let circuit = CircuitName::new("openai", "host", name);
         runtime.circuit(&circuit, BreakerState::HalfOpen);
+        runtime.throttled(Throttle::Requests, second);
     }
 
     #[test]

@@ -105,6 +105,8 @@ metrics! {
     LANES_RENEWED: Counter "puruto_lanes_renewed_total" ["reason"] "Consumers that this process made anew since they did not deliver, by why";
     UNSERVED_ENDED: Counter "puruto_unserved_ended_total" ["reason"] "Requests without a live worker that this process ended, by why";
     UNSERVED_WATCHED: Gauge "puruto_unserved_watched" [] "Requests without a live worker whose deadlines this process keeps";
+    MODEL_THROTTLED: Histogram "puruto_model_throttled_seconds" ["reason"] "Waits of model calls for their turn, by what they waited for";
+    CIRCUITS_ALONE: Counter "puruto_circuits_alone_total" [] "Times that this process lost the fleet's circuits and limits and went by its own";
     PULL_STALLED: Counter "puruto_pull_stalled_total" [] "Pull streams rebuilt since they had gone silent";
 }
 

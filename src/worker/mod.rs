@@ -8,6 +8,7 @@
 
 mod audit;
 mod cancels;
+mod circuits;
 mod heartbeat;
 mod lanes;
 mod presence;
@@ -19,6 +20,7 @@ mod supervisor;
 
 pub use self::{
     audit::Audit,
+    circuits::FleetCircuits,
     heartbeat::{Heartbeat, HeartbeatTimes},
     presence::{Presence, WorkerReport},
     run::{Drained, Timing, Worker},

@@ -12,10 +12,7 @@ use crate::{
 };
 
 const CLERK: (&str, &str) = ("clerk", "[model]\nprovider = \"simulated\"");
-const TELLER: (&str, &str) = (
-    "teller",
-    "stream = true\n[model]\nprovider = \"simulated\"",
-);
+const TELLER: (&str, &str) = ("teller", "stream = true\n[model]\nprovider = \"simulated\"");
 
 /// A fleet whose processes log in as this user.
 async fn fleet(users: &str) -> Fleet {
@@ -155,7 +152,9 @@ async fn a_caller_hears_its_own_answers_while_they_are_written_and_no_others() {
     assert!(heard.output.starts_with(first), "{heard:?}");
     let mut alice = Tried::user("alice", &fleet).await;
     alice.subscribe_denied("puruto.token.>").await;
-    alice.publish_denied("puruto.token.alice.forged", "{}").await;
+    alice
+        .publish_denied("puruto.token.alice.forged", "{}")
+        .await;
 }
 
 #[tokio::test]

@@ -10,22 +10,23 @@ use crate::{
 /// Each layer in the order of the walk, and which of those above it it may name.
 const LAYERS: &[(&str, &str)] = &[
     ("clock", ""),
+    ("circuit", "clock"),
     ("contract", "clock"),
     ("policy", "contract"),
-    ("store", "clock contract"),
+    ("store", "clock circuit contract"),
     ("broker", "clock contract store"),
     ("installation", "clock contract store broker"),
-    ("runtime", "clock contract"),
+    ("runtime", "clock circuit contract"),
     ("handler", "clock contract store runtime"),
     ("puruto", "contract policy runtime handler"),
-    ("telemetry", "clock contract store broker runtime"),
+    ("telemetry", "clock circuit contract store broker runtime"),
     (
         "pipeline",
         "clock contract policy store broker handler puruto telemetry",
     ),
     (
         "worker",
-        "clock contract policy store broker handler puruto telemetry pipeline",
+        "clock circuit contract policy store broker runtime handler puruto telemetry pipeline",
     ),
     // A caller sees subjects and results, not how they come about.
     ("client", "clock contract policy store broker telemetry"),

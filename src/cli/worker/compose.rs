@@ -121,7 +121,7 @@ async fn serve(
         caller,
         claims,
     } = servers;
-    let served = parts::served(shared, fleet, names)?;
+    let served = parts::served(shared, fleet, names, &claims)?;
     let policies = watch_policies(shared, fleet);
     let (beat, cancelled) = Beat::start(shared, names, &broker)?;
     tokio::spawn(session::show(beat.sessions.clone(), checks.session));

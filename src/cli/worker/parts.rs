@@ -14,9 +14,12 @@ use crate::{
     runtime::{
         self,
         budget::{BudgetRules, RetryBudget},
+        fleet::Alone,
         repair::Repairing,
         routes::{InvalidRoute, Routes},
     },
+    store::redis::RedisStore,
+    worker::FleetCircuits,
 };
 
 /// A Puruto that cannot be served as its folder says.
@@ -75,8 +78,9 @@ pub(super) fn served(
     shared: &Shared<'_>,
     fleet: &Fleet,
     names: &[PurutoName],
+    store: &RedisStore,
 ) -> Result<Vec<(Arc<Served>, Slots)>, InvalidPuruto> {
-    let runtimes = runtimes(shared);
+    let runtimes = runtimes(shared, store);
     let purutos = names.iter().filter_map(|name| fleet.get(name));
     let served = purutos.filter_map(|puruto| Some((puruto, puruto.worker.as_ref()?)));
     served
@@ -96,7 +100,7 @@ pub(super) fn served(
 }
 
 /// What the runtimes of this process share.
-fn runtimes(shared: &Shared<'_>) -> runtime::Shared {
+fn runtimes(shared: &Shared<'_>, store: &RedisStore) -> runtime::Shared {
     let config = &shared.config.runtime;
     let budget = BudgetRules {
         percent: config.retry_budget.of_hundred(),
@@ -105,12 +109,23 @@ fn runtimes(shared: &Shared<'_>) -> runtime::Shared {
     };
     runtime::Shared {
         budget: RetryBudget::new(budget),
+        fleet: circuits(shared, store),
         ..runtime::Shared::new(
             shared.clock.clone(),
             shared.chance.clone(),
             shared.metrics.runtime(),
         )
     }
+}
+
+/// What the fleet knows of its model servers, or this process alone.
+fn circuits(shared: &Shared<'_>, store: &RedisStore) -> Arc<dyn runtime::fleet::Fleet> {
+    if !shared.config.runtime.share_circuits {
+        return Arc::new(Alone::default());
+    }
+    let (circuits, telling) = FleetCircuits::new(store.clone(), shared.metrics.clone());
+    tokio::spawn(telling);
+    Arc::new(circuits)
 }
 
 fn handler(

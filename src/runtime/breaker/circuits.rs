@@ -2,36 +2,11 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Breaker, BreakerRules};
+use super::{Breaker, BreakerRules, CircuitName};
 use crate::runtime::observe::Observe;
-
-/// Names a breaker: provider, host and model.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CircuitName(Arc<str>);
-
-impl CircuitName {
-    /// The breaker of `model` on `host` of `provider`.
-    #[must_use]
-    pub fn new(provider: &str, host: &str, model: &str) -> Self {
-        Self(format!("{provider} {host} {model}").into())
-    }
-
-    /// The name as it is logged and counted.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for CircuitName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// The breakers of a process. As many as there are models in its configuration.
 #[derive(Clone, Debug, Default)]

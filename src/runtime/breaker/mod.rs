@@ -5,8 +5,6 @@
 //! has failed when its lease ends.
 
 mod circuits;
-mod machine;
-mod window;
 
 #[cfg(test)]
 mod tests;
@@ -18,15 +16,13 @@ use std::{
 
 use tokio::time::Instant;
 
-use self::machine::{CircuitOpen, Machine, Pass};
-pub use self::{
-    circuits::{CircuitName, Circuits},
-    machine::{BreakerRules, BreakerState, Change, Ended},
-};
+pub use self::circuits::Circuits;
 use super::{
     Fault,
     observe::{self, Observe},
 };
+pub use crate::circuit::{BreakerRules, BreakerState, Change, CircuitName, Ended};
+use crate::circuit::{CircuitOpen, Machine, Pass, Refusal};
 
 /// One breaker, shared by everybody who calls the same model on the same host of a provider.
 #[derive(Clone)]
@@ -78,6 +74,22 @@ impl Breaker {
             pass,
             ended: Ended::Neutral,
         })
+    }
+
+    /// Who knows more of the server lets a call through, in this state.
+    pub(super) fn adopt(&self, state: BreakerState) {
+        self.with(|machine| ((), machine.adopt(state, Instant::now())));
+    }
+
+    /// Who knows more of the server lets no call through.
+    pub(super) fn adopt_refusal(&self, refusal: Refusal) {
+        self.with(|machine| ((), machine.adopt_refusal(refusal, Instant::now())));
+    }
+
+    /// Nobody who knows more can be asked: what was adopted from them is found out anew. Tells
+    /// whether anything was.
+    pub(super) fn let_go(&self) -> bool {
+        self.with(Machine::let_go)
     }
 
     fn with<T>(&self, step: impl FnOnce(&mut Machine) -> (T, Option<Change>)) -> T {

@@ -1,8 +1,6 @@
-//! The breaker's rules, row by row, and that nothing can wedge it.
+//! The breaker's rules, row by row, and that each change is told.
 
 use std::time::Duration;
-
-use proptest::prelude::*;
 
 use super::*;
 use crate::runtime::{
@@ -196,63 +194,4 @@ async fn each_change_is_told_once() {
         BreakerState::Closed,
     ];
     assert_eq!(circuit.states(), expected);
-}
-
-/// What can happen to a breaker.
-#[derive(Clone, Debug)]
-enum Event {
-    Ask,
-    End(usize, Ended),
-    Pass(Duration),
-}
-
-fn event() -> impl Strategy<Value = Event> {
-    let ended = prop_oneof![
-        Just(Ended::Success),
-        Just(Ended::Failure),
-        Just(Ended::Neutral)
-    ];
-    prop_oneof![
-        5 => Just(Event::Ask),
-        4 => (any::<usize>(), ended).prop_map(|(which, ended)| Event::End(which, ended)),
-        1 => (0..30_000u64).prop_map(|millis| Event::Pass(Duration::from_millis(millis))),
-    ]
-}
-
-proptest! {
-    /// Whatever happens: never more than five probes decide, and with time and good attempts it
-    /// closes again.
-    #[test]
-    fn no_schedule_wedges_it_or_lets_a_sixth_probe_in(events in prop::collection::vec(event(), 0..400)) {
-        let rules = BreakerRules::default();
-        let mut now = Instant::now();
-        let mut machine = Machine::new(rules, now);
-        let mut out = Vec::new();
-        for event in events {
-            match event {
-                Event::Ask => match machine.admit(now).0 {
-                    Ok(pass) => out.push(pass),
-                    Err(_) => prop_assert_ne!(machine.state(), BreakerState::Closed),
-                },
-                Event::End(_, _) if out.is_empty() => {}
-                Event::End(which, ended) => {
-                    let pass = out.swap_remove(which % out.len());
-                    machine.ended(pass, ended, now);
-                }
-                Event::Pass(by) => now += by,
-            }
-            prop_assert!(machine.probes() <= rules.probes);
-        }
-        now += rules.probe_lease + rules.open_for * 2;
-        for _ in 0..rules.probes {
-            let mut leave = machine.admit(now).0;
-            if leave.is_err() {
-                now += rules.open_for;
-                leave = machine.admit(now).0;
-            }
-            let pass = leave.expect("leave after all that time");
-            machine.ended(pass, Ended::Success, now);
-        }
-        prop_assert_eq!(machine.state(), BreakerState::Closed);
-    }
 }

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiKeyPlace, BaseUrl, HumanDuration, default_request_timeout};
-use crate::runtime::{MaxTokens, ModelName, Temperature};
+use crate::{
+    circuit::RateLimits,
+    runtime::{MaxTokens, ModelName, Temperature},
+};
 
 /// Where MiniMax is, and how it is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,9 @@ pub struct MiniMaxConfig {
     /// Whether the server is told the JSON Schema that the answer must hold; few models take it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub send_schema: bool,
+    /// What the account at the server allows, all workers together.
+    #[serde(default, skip_serializing_if = "RateLimits::is_none")]
+    pub limits: RateLimits,
 }
 
 /// One of MiniMax's two APIs for the same models.

@@ -5,7 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{ApiKeyPlace, BaseUrl, HumanDuration, is_yes, yes};
-use crate::runtime::{MaxTokens, ModelName, Temperature};
+use crate::{
+    circuit::RateLimits,
+    runtime::{MaxTokens, ModelName, Temperature},
+};
 
 /// Longest attempt by default.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
@@ -40,6 +43,9 @@ pub struct OllamaConfig {
     /// Whether the server is told the JSON Schema that the answer must hold.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub send_schema: bool,
+    /// What the account at the server allows, all workers together.
+    #[serde(default, skip_serializing_if = "RateLimits::is_none")]
+    pub limits: RateLimits,
 }
 
 /// A form that the server is told to give the answer.

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiKeyPlace, BaseUrl, HumanDuration, default_request_timeout, is_yes, yes};
-use crate::runtime::{MaxTokens, ModelName, Temperature};
+use crate::{
+    circuit::RateLimits,
+    runtime::{MaxTokens, ModelName, Temperature},
+};
 
 /// Where an OpenAI-compatible API is, and how it is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,9 @@ pub struct OpenAiConfig {
     /// that refuse to be asked: the counts are estimates then, and say so.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub stream_usage: bool,
+    /// What the account at the server allows, all workers together.
+    #[serde(default, skip_serializing_if = "RateLimits::is_none")]
+    pub limits: RateLimits,
 }
 
 impl OpenAiConfig {

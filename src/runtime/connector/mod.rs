@@ -42,6 +42,7 @@ use super::{
     Fault, ModelCall, ModelName,
     breaker::{Breaker, BreakerRules, CircuitName, Circuits},
     contract::{AnswerShape, Draft},
+    fleet::Quota,
     observe::{self, Observe},
     retry::Attempt,
 };
@@ -138,8 +139,22 @@ impl Connector {
         }
     }
 
-    /// The breaker that guards it. A simulated model has one of its own: no server stands behind it
-    /// that others call.
+    /// The circuit of its server.
+    #[must_use]
+    pub fn circuit(&self) -> CircuitName {
+        CircuitName::new(self.provider(), self.host(), self.model().as_str())
+    }
+
+    /// Whether a server stands behind it, which others may call too.
+    #[must_use]
+    pub const fn is_real(&self) -> bool {
+        match self {
+            Self::Simulated(_) => false,
+            Self::OpenAi(_) | Self::Ollama(_) | Self::MiniMax(_) => true,
+        }
+    }
+
+    /// The breaker that guards it. A simulated model has one of its own.
     #[must_use]
     pub fn breaker(
         &self,
@@ -147,12 +162,22 @@ impl Connector {
         rules: BreakerRules,
         observe: &Arc<dyn Observe>,
     ) -> Breaker {
-        let name = CircuitName::new(self.provider(), self.host(), self.model().as_str());
+        let name = self.circuit();
+        if self.is_real() {
+            circuits.breaker(&name, rules, observe)
+        } else {
+            Breaker::new(name, rules, Arc::clone(observe))
+        }
+    }
+
+    /// What the account at the server allows, and what a call will probably take of it.
+    #[must_use]
+    pub(super) const fn quota(&self) -> Quota {
         match self {
-            Self::Simulated(_) => Breaker::new(name, rules, Arc::clone(observe)),
-            Self::OpenAi(_) | Self::Ollama(_) | Self::MiniMax(_) => {
-                circuits.breaker(&name, rules, observe)
-            }
+            Self::Simulated(_) => Quota::NONE,
+            Self::OpenAi(openai) => openai.quota(),
+            Self::Ollama(ollama) => ollama.quota(),
+            Self::MiniMax(minimax) => minimax.quota(),
         }
     }
 

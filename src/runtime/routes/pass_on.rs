@@ -26,7 +26,8 @@ pub(super) const fn passes_on(fault: &Fault) -> bool {
         // Limits are those of an account; another has its own.
         | Fault::RateLimited(_)
         | Fault::TokenLimited(_)
-        | Fault::QuotaExhausted(_) => true,
+        | Fault::QuotaExhausted(_)
+        | Fault::Throttled { .. } => true,
         // Nobody waits any more.
         Fault::DeadlinePassed
         // A key is to be replaced; while another model answers nobody would.

@@ -6,6 +6,7 @@ use super::{
     super::{RequestKey, SessionId},
     options::{KeyPrefix, Partitions, RedisOptions, Spread},
 };
+use crate::circuit::CircuitName;
 
 /// One of the partitions, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,10 +32,20 @@ impl Keys {
         }
     }
 
-    /// Where a request's keys lie. The same for ever: FNV-1a over the request id, its halves folded.
+    /// Where a request's keys lie. The same for ever.
     pub(super) fn partition(&self, key: &RequestKey) -> Partition {
-        let bytes = key.request.as_str().bytes();
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        self.partition_of(key.request.as_str())
+    }
+
+    /// The key of a circuit; the others that belong to it lie in the same partition.
+    pub(super) fn circuit(&self, circuit: &CircuitName) -> String {
+        let partition = self.partition_of(circuit.as_str());
+        self.key(partition, "circuit:", circuit.as_str())
+    }
+
+    /// FNV-1a over the name, its halves folded.
+    fn partition_of(&self, name: &str) -> Partition {
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         // The low bits alone depend on the low bits of each byte alone.

@@ -6,6 +6,7 @@
 mod answer;
 mod batcher;
 mod call;
+mod circuits;
 mod dial;
 mod fault;
 mod items;

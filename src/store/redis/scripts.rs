@@ -7,17 +7,18 @@ use std::sync::LazyLock;
 pub(super) struct Script {
     /// Names the operation in a fault.
     pub(super) name: &'static str,
-    /// The prelude and the script's own file.
+    /// The prelude, what it shares with its like, and the script's own file.
     pub(super) source: &'static str,
     /// SHA-1 of the source, in hexadecimal digits.
     pub(super) hash: LazyLock<String>,
 }
 
 macro_rules! scripts {
-    ($($constant:ident = $name:literal),* $(,)?) => {
+    ($($constant:ident = $name:literal $(with $shared:literal)?),* $(,)?) => {
         $(pub(super) static $constant: Script = {
             const SOURCE: &str = concat!(
                 include_str!("../scripts/prelude.lua"),
+                $(include_str!(concat!("../scripts/", $shared, ".lua")),)?
                 include_str!(concat!("../scripts/", $name, ".lua")),
             );
             Script {
@@ -34,6 +35,8 @@ macro_rules! scripts {
 
 scripts! {
     CANCEL = "cancel",
+    CIRCUIT_ADMIT = "circuit_admit" with "circuit",
+    CIRCUIT_REPORT = "circuit_report" with "circuit",
     CLAIM = "claim",
     COMMIT = "commit",
     CORRECT = "correct",

@@ -14,6 +14,7 @@ use super::{
         AckToken, Attempt, CancelAnswer, Carried, Claim, ClaimAnswer, CommitAnswer, Epoch, Held,
         MAX_ATTEMPTS, Nonce, RETENTION, Record, Renewal, RequestKey, SessionId,
     },
+    circuits::Board,
     entry::{Entry, Origin, Owner, State},
     supervision::Roster,
 };
@@ -27,6 +28,7 @@ pub(super) struct Data {
     pub(super) max_attempts: Attempt,
     pub(super) sessions: HashMap<SessionId, Life>,
     pub(super) roster: Roster,
+    pub(super) board: Board,
     pub(super) held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
     pub(super) records: HashMap<RequestKey, Entry>,
     pub(super) targets: BTreeSet<PurutoName>,
@@ -50,6 +52,7 @@ impl Data {
             max_attempts: MAX_ATTEMPTS,
             sessions: HashMap::new(),
             roster: Roster::default(),
+            board: Board::default(),
             held: HashMap::new(),
             records: HashMap::new(),
             targets: BTreeSet::new(),
@@ -63,6 +66,7 @@ impl Data {
         self.emptied += 1;
         self.sessions.clear();
         self.roster = Roster::default();
+        self.board = Board::default();
         self.held.clear();
         self.records.clear();
         self.targets.clear();

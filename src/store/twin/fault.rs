@@ -48,6 +48,10 @@ pub enum Op {
     Read,
     /// [`crate::store::Records::cancel`].
     Cancel,
+    /// [`crate::store::Circuits::admit`].
+    CircuitAdmit,
+    /// [`crate::store::Circuits::report`].
+    CircuitReport,
 }
 
 impl Op {
@@ -79,6 +83,8 @@ impl Op {
             Self::Targets => "targets",
             Self::Read => "read",
             Self::Cancel => "cancel",
+            Self::CircuitAdmit => "circuit_admit",
+            Self::CircuitReport => "circuit_report",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! end on command, and the history that a checker reads. A user's fleet never runs on it. What the
 //! scripts do stands in `data`, decided by a clock that is handed in.
 
+mod circuits;
 mod data;
 mod entry;
 mod fault;

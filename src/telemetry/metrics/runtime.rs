@@ -8,6 +8,7 @@ use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 
 use super::register::{CounterBy, Fold, Registrar};
 use crate::{
+    circuit::Throttle,
     runtime::{
         ModelName,
         breaker::{BreakerState, CircuitName},
@@ -27,6 +28,7 @@ pub struct RuntimeMetrics {
     failovers: IntCounterVec,
     validations: CounterBy<Validation>,
     breaker: IntGaugeVec,
+    throttled: HistogramVec,
     models: Fold,
     pools: Fold,
     circuits: Fold,
@@ -46,6 +48,7 @@ impl RuntimeMetrics {
                 validations.with_label_values(&[result.text()])
             }),
             breaker: to.gauge(&names::RUNTIME_CIRCUIT_BREAKER_STATE),
+            throttled: to.histogram(&names::MODEL_THROTTLED),
             models: Fold::default(),
             pools: Fold::default(),
             circuits: Fold::default(),
@@ -100,5 +103,11 @@ impl Observe for RuntimeMetrics {
         self.connections_active
             .with_label_values(&[self.pools.fold(pool)])
             .dec();
+    }
+
+    fn throttled(&self, by: Throttle, wait: Duration) {
+        self.throttled
+            .with_label_values(&[by.as_str()])
+            .observe(wait.as_secs_f64());
     }
 }

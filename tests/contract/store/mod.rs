@@ -1,6 +1,7 @@
 //! What the store promises, asked of the twin and of a real Redis.
 
 mod cancel;
+mod circuits;
 mod claims;
 mod commits;
 mod exhausted;
@@ -81,4 +82,18 @@ promises! {
         an_evicted_session_is_fenced_and_gives_back_all_that_it_held,
         an_eviction_is_finished_by_whoever_comes_next,
         what_was_committed_before_the_death_stays;
+    circuits:
+        more_than_half_of_at_least_ten_attempts_open_a_circuit,
+        five_probes_are_let_through_and_no_sixth,
+        three_probes_decide,
+        a_neutral_probe_makes_room_for_another,
+        probes_of_a_worker_that_died_have_failed_when_their_lease_ends,
+        what_began_before_it_opened_says_nothing_when_it_ends,
+        an_end_that_is_told_twice_counts_once,
+        every_life_of_a_circuit_has_its_own_generation,
+        a_servers_wish_is_everybodys,
+        a_call_takes_from_every_limit_or_from_none,
+        a_pass_that_asks_again_takes_nothing_more,
+        what_was_not_spent_is_given_back_and_what_was_spent_beyond_is_owed,
+        a_hundred_that_ask_at_once_share_what_there_is;
 }

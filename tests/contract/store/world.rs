@@ -8,8 +8,8 @@ use puruto_fleet::{
     contract::{Deadline, Fingerprint},
     dev::{server::Server, tool::Tool},
     store::{
-        AckToken, Attempt, Claim, ClaimAnswer, Claimed, Claims, CommitAnswer, Exhausted, Nonce,
-        Record, Records, RequestKey, SessionId, Sessions, Supervision,
+        AckToken, Attempt, Circuits, Claim, ClaimAnswer, Claimed, Claims, CommitAnswer, Exhausted,
+        Nonce, Record, Records, RequestKey, SessionId, Sessions, Supervision,
         redis::{RedisOptions, RedisStore, Spread},
         twin::StoreTwin,
     },
@@ -20,7 +20,7 @@ use crate::support;
 
 /// A store that starts empty, and what happens to it from outside.
 pub(super) trait World {
-    type Store: Claims + Sessions + Records + Supervision + Clone;
+    type Store: Claims + Sessions + Records + Supervision + Circuits + Clone;
 
     fn store(&self) -> &Self::Store;
     /// Ends a session as its time to live would.

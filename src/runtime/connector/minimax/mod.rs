@@ -27,6 +27,7 @@ use crate::runtime::{
     Fault, ModelCall, ModelName,
     config::{Authorization, MiniMaxConfig, MiniMaxRoute, Mistake},
     fault::ProviderCode,
+    fleet::Quota,
     stream::events::Events,
 };
 
@@ -40,6 +41,7 @@ pub struct MiniMax {
     route: MiniMaxRoute,
     defaults: openai::Defaults,
     model: ModelName,
+    quota: Quota,
 }
 
 impl MiniMax {
@@ -65,6 +67,10 @@ impl MiniMax {
                 stream_usage: config.route == MiniMaxRoute::OpenAi,
             },
             model: config.model.clone(),
+            quota: Quota {
+                limits: config.limits,
+                max_tokens: config.max_tokens,
+            },
         })
     }
 
@@ -74,6 +80,10 @@ impl MiniMax {
 
     pub(super) const fn model(&self) -> &ModelName {
         &self.model
+    }
+
+    pub(super) const fn quota(&self) -> Quota {
+        self.quota
     }
 
     pub(super) fn build(&self, call: &ModelCall) -> Payload {

@@ -22,6 +22,7 @@ use crate::runtime::{
     config::{AnswerFormat, Authorization, Mistake, OllamaConfig},
     contract::AnswerShape,
     fault::Refusal,
+    fleet::Quota,
     stream::lines::Lines,
 };
 
@@ -36,6 +37,7 @@ pub struct Ollama {
     answer: AnswerShape,
     send_schema: bool,
     model: ModelName,
+    quota: Quota,
 }
 
 impl Ollama {
@@ -65,6 +67,10 @@ impl Ollama {
             },
             send_schema: config.send_schema,
             model: config.model.clone(),
+            quota: Quota {
+                limits: config.limits,
+                max_tokens: config.max_tokens,
+            },
         })
     }
 
@@ -74,6 +80,10 @@ impl Ollama {
 
     pub(super) const fn model(&self) -> &ModelName {
         &self.model
+    }
+
+    pub(super) const fn quota(&self) -> Quota {
+        self.quota
     }
 
     pub(super) fn build(&self, call: &ModelCall) -> Payload {

@@ -27,6 +27,7 @@ use crate::runtime::{
     Fault, ModelCall, ModelName,
     config::{Authorization, Mistake, OpenAiConfig},
     contract::{Draft, DraftUsage},
+    fleet::Quota,
     stream::events::Events,
 };
 
@@ -36,6 +37,7 @@ pub struct OpenAi {
     endpoint: Endpoint,
     defaults: Defaults,
     model: ModelName,
+    quota: Quota,
 }
 
 impl OpenAi {
@@ -59,6 +61,10 @@ impl OpenAi {
                 stream_usage: config.stream_usage,
             },
             model: config.model.clone(),
+            quota: Quota {
+                limits: config.limits,
+                max_tokens: config.max_tokens,
+            },
         })
     }
 
@@ -68,6 +74,10 @@ impl OpenAi {
 
     pub(super) const fn model(&self) -> &ModelName {
         &self.model
+    }
+
+    pub(super) const fn quota(&self) -> Quota {
+        self.quota
     }
 
     pub(super) fn build(&self, call: &ModelCall) -> Payload {

@@ -1,10 +1,10 @@
 //! The breaker's states and what moves it from one to the next. Pure: the time is told.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::window::Window;
+use super::{Generation, Refusal, probes::Probes, window::Window};
 
 /// When a breaker opens, for how long, and what closes it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,17 +78,32 @@ pub enum Ended {
 /// Leave to make one attempt, in one life of the breaker: what ends after the state has changed
 /// counts for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pass {
-    generation: u64,
+pub struct Pass {
+    generation: Generation,
     probe: Option<u64>,
+}
+
+impl Pass {
+    /// Leave that was given in this life and is no probe.
+    #[must_use]
+    pub const fn of(generation: Generation) -> Self {
+        let probe = None;
+        Self { generation, probe }
+    }
+
+    /// The life in which it was given.
+    #[must_use]
+    pub const fn generation(self) -> Generation {
+        self.generation
+    }
 }
 
 /// Why an attempt may not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CircuitOpen {
+pub struct CircuitOpen {
     /// When it is worth asking again; a breaker whose probes are all out says when the first of
     /// them must have ended.
-    pub(super) until: Instant,
+    pub until: Instant,
 }
 
 /// What a step did to the state.
@@ -108,52 +123,70 @@ pub enum Change {
 #[derive(Debug)]
 enum State {
     Closed(Box<Window>),
-    Open { until: Instant },
+    Open {
+        until: Instant,
+    },
     HalfOpen(Probes),
+    /// Somebody who knows more says where it stands, and is to be asked again after `until`.
+    Adopted {
+        state: BreakerState,
+        until: Instant,
+    },
 }
 
-/// The attempts of a half-open breaker. Those out and those that counted are never more than the
-/// rules allow.
-#[derive(Debug, Default)]
-struct Probes {
-    /// Those out, each with the end of its lease.
-    out: BTreeMap<u64, Instant>,
-    next: u64,
-    succeeded: u32,
-    failed: u32,
-}
-
+/// A breaker, told the time and what happens.
 #[derive(Debug)]
-pub(super) struct Machine {
+pub struct Machine {
     rules: BreakerRules,
-    generation: u64,
+    generation: Generation,
     state: State,
 }
 
 impl Machine {
-    pub(super) fn new(rules: BreakerRules, now: Instant) -> Self {
+    /// A closed breaker.
+    #[must_use]
+    pub fn new(rules: BreakerRules, now: Instant) -> Self {
         let state = State::Closed(Box::new(Window::new(rules.window, now)));
         Self {
             rules,
-            generation: 0,
+            generation: Generation(0),
             state,
         }
     }
 
-    pub(super) const fn state(&self) -> BreakerState {
+    /// Goes by these rules from now on.
+    pub const fn set_rules(&mut self, rules: BreakerRules) {
+        self.rules = rules;
+    }
+
+    /// Where it stands; time passes only when it is asked for leave or told an end.
+    #[must_use]
+    pub const fn state(&self) -> BreakerState {
         match self.state {
             State::Closed(_) => BreakerState::Closed,
             State::Open { .. } => BreakerState::Open,
             State::HalfOpen(_) => BreakerState::HalfOpen,
+            State::Adopted { state, .. } => state,
         }
     }
 
+    /// Its life.
+    #[must_use]
+    pub const fn generation(&self) -> Generation {
+        self.generation
+    }
+
     /// Asks for leave to make an attempt. A change is told whether leave is given or not.
-    pub(super) fn admit(&mut self, now: Instant) -> (Result<Pass, CircuitOpen>, Option<Change>) {
+    pub fn admit(&mut self, now: Instant) -> (Result<Pass, CircuitOpen>, Option<Change>) {
         let change = self.pass_time(now);
         let probe = match &mut self.state {
             State::Closed(_) => None,
             State::Open { until } => return (Err(CircuitOpen { until: *until }), change),
+            State::Adopted { until, .. } if *until > now => {
+                return (Err(CircuitOpen { until: *until }), change);
+            }
+            // Who knows more decides.
+            State::Adopted { .. } => None,
             State::HalfOpen(probes) => match probes.admit(&self.rules, now) {
                 Ok(number) => Some(number),
                 Err(refused) => return (Err(refused), change),
@@ -167,7 +200,7 @@ impl Machine {
     }
 
     /// Takes note of how an attempt ended.
-    pub(super) fn ended(&mut self, pass: Pass, ended: Ended, now: Instant) -> Option<Change> {
+    pub fn ended(&mut self, pass: Pass, ended: Ended, now: Instant) -> Option<Change> {
         let passed = self.pass_time(now);
         if pass.generation != self.generation {
             return passed;
@@ -176,15 +209,83 @@ impl Machine {
             (State::Closed(window), _, Ended::Success) => window.count(false, now),
             (State::Closed(window), _, Ended::Failure) => window.count(true, now),
             (State::HalfOpen(probes), Some(number), ended) => probes.ended(number, ended),
-            // Nothing is let through while open, and a neutral end says nothing.
-            (State::Open { .. } | State::HalfOpen(_), _, _)
+            // Nothing is let through while open, who knows more counts for itself, and a neutral end
+            // says nothing.
+            (State::Open { .. } | State::HalfOpen(_) | State::Adopted { .. }, _, _)
             | (State::Closed(_), _, Ended::Neutral) => {}
         }
         self.decide(now).or(passed)
     }
 
+    /// Somebody who knows more lets calls through, in this state. One who says that it is closed
+    /// ends what was adopted, and nothing that this breaker found out for itself.
+    pub fn adopt(&mut self, state: BreakerState, now: Instant) -> Option<Change> {
+        match (&self.state, state) {
+            (State::Adopted { .. }, BreakerState::Closed) => {
+                self.enter(State::Closed(Box::new(Window::new(self.rules.window, now))));
+                Some(Change::Closed)
+            }
+            (_, BreakerState::HalfOpen) => self.adopt_until(state, now, Change::HalfOpened),
+            // Who lets calls through is not open.
+            (_, BreakerState::Closed | BreakerState::Open) => None,
+        }
+    }
+
+    /// Somebody who knows more lets no call through.
+    pub fn adopt_refusal(&mut self, refusal: Refusal, now: Instant) -> Option<Change> {
+        let failed_percent = refusal.failed_percent;
+        let change = match refusal.state {
+            BreakerState::HalfOpen => Change::HalfOpened,
+            BreakerState::Open | BreakerState::Closed => Change::Opened { failed_percent },
+        };
+        self.adopt_until(refusal.state, now + refusal.retry_in, change)
+    }
+
+    /// Who knew more cannot be asked any more: what was adopted is found out with probes of its
+    /// own. Tells whether anything was.
+    pub fn let_go(&mut self) -> (bool, Option<Change>) {
+        let State::Adopted { state, .. } = self.state else {
+            return (false, None);
+        };
+        self.enter(State::HalfOpen(Probes::default()));
+        (
+            true,
+            (state == BreakerState::Open).then_some(Change::HalfOpened),
+        )
+    }
+
+    fn adopt_until(
+        &mut self,
+        state: BreakerState,
+        until: Instant,
+        change: Change,
+    ) -> Option<Change> {
+        let before = self.state();
+        match &mut self.state {
+            State::Adopted {
+                state: adopted,
+                until: ends,
+            } if *adopted == state => *ends = until,
+            State::Adopted { .. } | State::Closed(_) | State::Open { .. } | State::HalfOpen(_) => {
+                self.enter(State::Adopted { state, until });
+            }
+        }
+        (before != state).then_some(change)
+    }
+
+    /// Why no call is let through as it stands, if none is.
+    pub(super) fn refusal(&self) -> Option<CircuitOpen> {
+        match &self.state {
+            State::Open { until } | State::Adopted { until, .. } => {
+                Some(CircuitOpen { until: *until })
+            }
+            State::HalfOpen(probes) => probes.refusal(&self.rules),
+            State::Closed(_) => None,
+        }
+    }
+
     /// What happens by itself: an open breaker becomes half-open, a lease ends.
-    fn pass_time(&mut self, now: Instant) -> Option<Change> {
+    pub(super) fn pass_time(&mut self, now: Instant) -> Option<Change> {
         match &mut self.state {
             State::Open { until } if *until <= now => {
                 self.enter(State::HalfOpen(Probes::default()));
@@ -194,7 +295,7 @@ impl Machine {
                 probes.expire(now);
                 self.decide(now)
             }
-            State::Open { .. } | State::Closed(_) => None,
+            State::Open { .. } | State::Closed(_) | State::Adopted { .. } => None,
         }
     }
 
@@ -216,7 +317,7 @@ impl Machine {
                 let (failed, ended) = (probes.failed, probes.failed + probes.succeeded);
                 Some(self.open(failed, ended, now))
             }
-            State::HalfOpen(_) | State::Open { .. } => None,
+            State::HalfOpen(_) | State::Open { .. } | State::Adopted { .. } => None,
         }
     }
 
@@ -229,7 +330,7 @@ impl Machine {
     }
 
     fn enter(&mut self, state: State) {
-        self.generation += 1;
+        self.generation.0 += 1;
         self.state = state;
     }
 }
@@ -239,46 +340,8 @@ impl Machine {
     /// The probes of this half-open breaker that are out or have counted.
     pub(super) fn probes(&self) -> u32 {
         match &self.state {
-            State::HalfOpen(probes) => {
-                u32::try_from(probes.out.len()).unwrap() + probes.succeeded + probes.failed
-            }
-            State::Open { .. } | State::Closed(_) => 0,
+            State::HalfOpen(probes) => probes.all(),
+            State::Open { .. } | State::Closed(_) | State::Adopted { .. } => 0,
         }
-    }
-}
-
-impl Probes {
-    fn admit(&mut self, rules: &BreakerRules, now: Instant) -> Result<u64, CircuitOpen> {
-        let out = u32::try_from(self.out.len()).unwrap_or(u32::MAX);
-        if out.saturating_add(self.succeeded + self.failed) >= rules.probes {
-            let first = self.out.values().min().copied();
-            return Err(CircuitOpen {
-                until: first.unwrap_or(now),
-            });
-        }
-        let number = self.next;
-        self.next += 1;
-        self.out.insert(number, now + rules.probe_lease);
-        Ok(number)
-    }
-
-    /// A probe whose lease has ended has been counted and ends no second time.
-    fn ended(&mut self, number: u64, ended: Ended) {
-        if self.out.remove(&number).is_none() {
-            return;
-        }
-        match ended {
-            Ended::Success => self.succeeded += 1,
-            Ended::Failure => self.failed += 1,
-            // Its place is free for another.
-            Ended::Neutral => {}
-        }
-    }
-
-    fn expire(&mut self, now: Instant) {
-        let before = self.out.len();
-        self.out.retain(|_, lease| *lease > now);
-        let expired = u32::try_from(before - self.out.len()).unwrap_or(u32::MAX);
-        self.failed = self.failed.saturating_add(expired);
     }
 }
