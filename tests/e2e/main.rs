@@ -42,6 +42,7 @@ mod python;
 mod races;
 mod real_model;
 mod rolling;
+mod shared_circuits;
 mod stalled;
 mod starting;
 mod storm;

@@ -23,7 +23,7 @@ const REOPENS_WITHIN: Duration = Duration::from_secs(90);
 
 /// A model that answers 503 until it is mended, and counts what it answers.
 #[derive(Clone, Debug, Default)]
-struct Sick(Arc<Counts>);
+pub(crate) struct Sick(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -33,18 +33,22 @@ struct Counts {
 }
 
 impl Sick {
-    async fn serve(&self) -> MockServer {
+    pub(crate) async fn serve(&self) -> MockServer {
         let server = MockServer::start().await;
         let every = Mock::given(matchers::any()).respond_with(self.clone());
         every.mount(&server).await;
         server
     }
 
-    fn failed(&self) -> usize {
+    pub(crate) fn mend(&self) {
+        self.0.well.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn failed(&self) -> usize {
         self.0.failed.load(Ordering::SeqCst)
     }
 
-    fn answered(&self) -> usize {
+    pub(crate) fn answered(&self) -> usize {
         self.0.answered.load(Ordering::SeqCst)
     }
 }
@@ -64,7 +68,7 @@ impl Respond for Sick {
     }
 }
 
-fn clerk(server: &MockServer, keys: &str) -> String {
+pub(crate) fn clerk(server: &MockServer, keys: &str) -> String {
     format!(
         "{keys}\n[model]\nprovider = \"openai\"\nmodel = \"m-1\"\nbase_url = \"{}\"",
         server.uri()
@@ -118,7 +122,7 @@ async fn a_parked_request_waits_without_a_slot_until_the_breaker_closes() {
     let failed = model.failed();
     assert!(failed <= REQUESTS, "{failed} calls of an open circuit");
 
-    model.0.well.store(true, Ordering::SeqCst);
+    model.mend();
     until_within(REOPENS_WITHIN, "every result", async || {
         (wire.messages(crate::wire::RESULTS).await == REQUESTS as u64).then_some(())
     })
