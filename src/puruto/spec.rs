@@ -31,7 +31,7 @@ pub struct WorkerSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// One question to a model.
-    Chat(ChatSpec),
+    Chat(Box<ChatSpec>),
     /// This program of the Puruto.
     Command(CommandConfig),
 }

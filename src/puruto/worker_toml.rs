@@ -137,7 +137,7 @@ impl Keys<'_> {
             self.tables_fit(kind);
         }
         // Both, so that the mistakes inside are found whatever the kind.
-        let chat = self.chat().map(Work::Chat);
+        let chat = self.chat().map(|chat| Work::Chat(Box::new(chat)));
         let command = self.take("command").map(Work::Command);
         match kind? {
             Kind::Chat => chat,

@@ -190,7 +190,7 @@ fn places(text: &str) -> Vec<String> {
 #[test]
 fn a_schema_of_the_answer_stands_in_a_file_or_in_the_table() {
     let chat = |keys: &str| match spec(keys).work {
-        Work::Chat(chat) => chat,
+        Work::Chat(chat) => *chat,
         Work::Command(_) => panic!("{keys}"),
     };
     assert_eq!(chat("").answer, AnswerShape::Text);

@@ -5,6 +5,7 @@
 
 mod api_key;
 mod base_url;
+mod byte_size;
 mod duration;
 mod minimax;
 mod ollama;
@@ -19,6 +20,7 @@ use self::api_key::ApiKeyPlace;
 pub(super) use self::api_key::Authorization;
 pub use self::{
     base_url::BaseUrl,
+    byte_size::ByteSize,
     duration::HumanDuration,
     minimax::{MiniMaxConfig, MiniMaxRoute},
     ollama::{AnswerFormat, OllamaConfig},
@@ -32,6 +34,7 @@ use super::{
         ollama::Ollama,
         openai::OpenAi,
         simulated::{Simulated, SimulatedConfig},
+        transport::Limits,
     },
 };
 
@@ -62,6 +65,14 @@ const fn yes() -> bool {
 )]
 const fn is_yes(flag: &bool) -> bool {
     *flag
+}
+
+const fn default_between_bytes_timeout() -> HumanDuration {
+    HumanDuration(Limits::BETWEEN_BYTES)
+}
+
+const fn default_body_max() -> ByteSize {
+    ByteSize::of(Limits::BODY_MAX)
 }
 
 const fn default_request_timeout() -> HumanDuration {
@@ -227,7 +238,7 @@ mod tests {
     #[test]
     fn a_table_prints_as_it_is_read() {
         for table in [
-            openai("api_key_env = \"KEY\"\nrequest_timeout = \"1m 30s\"\nmax_tokens = 9\ntemperature = 0.5"),
+            openai("api_key_env = \"KEY\"\nrequest_timeout = \"1m 30s\"\nfirst_byte_timeout = \"1m\"\nbody_max = \"1 MiB\"\nmax_tokens = 9\ntemperature = 0.5"),
             "provider = \"simulated\"\nanswer = \"{prompt}\"\nlatency = { min = \"1ms\", max = \"2ms\" }\n\
              errors = [\"503\", \"429 2s\", \"timeout\"]\n[[rules]]\nwhen = \"pay\"\nanswer = \"paid\"".to_owned(),
             "provider = \"ollama\"\nmodel = \"m\"\nformat = \"json\"".to_owned(),
@@ -257,6 +268,13 @@ mod tests {
                 "soon",
             ),
             (openai("request_timeout = \"0s\""), "request_timeout", "0s"),
+            (openai("body_max = \"4 GB\""), "body_max", "4 GB"),
+            (openai("body_max = 0"), "body_max", "0"),
+            (
+                openai("first_byte_timeout = \"0s\""),
+                "first_byte_timeout",
+                "0s",
+            ),
             (openai("max_tokens = 0"), "max_tokens", "0"),
             (openai("temperature = 3"), "temperature", "3"),
             (

@@ -268,13 +268,9 @@ impl AgentRuntime {
 /// How often the server was called when this fault ended it.
 const fn calls(fault: &Fault, attempt: Attempt) -> u8 {
     match fault {
-        Fault::CircuitOpen { .. }
-        | Fault::CallsSpent { .. }
-        | Fault::Throttled { .. }
-        | Fault::Timeout {
-            phase: Phase::Acquire,
-            ..
-        } => attempt.number(),
+        Fault::CircuitOpen { .. } | Fault::CallsSpent { .. } | Fault::Throttled { .. } => {
+            attempt.number()
+        }
         _ => attempt.calls(),
     }
 }

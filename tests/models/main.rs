@@ -21,6 +21,7 @@ mod bodies;
 mod connections;
 mod decoding;
 mod headers;
+mod limits;
 mod llmock;
 mod minimax;
 mod probes;

@@ -6,7 +6,7 @@ use super::{compose::Shared, fault::WorkerFault};
 use crate::{
     broker::StreamName,
     clock::{Chance, Clock, WRONG_CLOCK},
-    config::{Config, Environment},
+    config::{Config, Environment, RuntimeConfig},
     contract::PurutoName,
     handler::{Chat, Command, Handler},
     pipeline::{Served, Service, Slots},
@@ -14,6 +14,7 @@ use crate::{
     runtime::{
         self,
         budget::{BudgetRules, RetryBudget},
+        connector::transport::{ConnectionLimit, PoolRules, Pools},
         fleet::Alone,
         repair::Repairing,
         routes::{InvalidRoute, Routes},
@@ -110,6 +111,7 @@ fn runtimes(shared: &Shared<'_>, store: &RedisStore) -> runtime::Shared {
     runtime::Shared {
         budget: RetryBudget::new(budget),
         fleet: circuits(shared, store),
+        pools: Pools::new(pool_rules(config)),
         ..runtime::Shared::new(
             shared.clock.clone(),
             shared.chance.clone(),
@@ -126,6 +128,16 @@ fn circuits(shared: &Shared<'_>, store: &RedisStore) -> Arc<dyn runtime::fleet::
     let (circuits, telling) = FleetCircuits::new(store.clone(), shared.metrics.clone());
     tokio::spawn(telling);
     Arc::new(circuits)
+}
+
+fn pool_rules(config: &RuntimeConfig) -> PoolRules {
+    PoolRules {
+        connections: ConnectionLimit::nearest(config.connections.get()),
+        connections_per_host: ConnectionLimit::nearest(config.connections_per_host.get()),
+        acquire_timeout: config.acquire_timeout,
+        connect_timeout: config.connect_timeout,
+        idle_timeout: config.idle_timeout,
+    }
 }
 
 fn handler(
@@ -153,5 +165,25 @@ fn handler(
             let command = Command::new(command.clone(), &puruto.folder, lookup);
             Ok(Arc::new(command))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Inputs, gather};
+
+    #[test]
+    fn the_defaults_of_the_configuration_are_those_of_the_pools() {
+        let nowhere = Inputs {
+            folder: Path::new("/nowhere"),
+            file: None,
+            environment: &Environment::default(),
+            flags: &[],
+        };
+        let config = gather(&nowhere).expect("defaults").config;
+        assert_eq!(pool_rules(&config.runtime), PoolRules::default());
     }
 }

@@ -1,5 +1,7 @@
 //! `[runtime]`: calls to models.
 
+use std::time::Duration;
+
 use crate::config::{
     section::section,
     value::{Percent, Whole},
@@ -17,5 +19,16 @@ section! {
         retry_budget: Percent = "20%",
         /// So many more within ten seconds, so that a lone call has all its attempts.
         retry_reserve: Whole<0, 1_000_000> = "10",
+        /// How many calls at once a worker process makes to all servers of one provider, each over
+        /// a connection of its own; others wait their turn.
+        connections: Whole<1, 20_000> = "100",
+        /// How many of them to one host.
+        connections_per_host: Whole<1, 20_000> = "50",
+        /// How long a call waits for its turn before it counts as an attempt that failed.
+        acquire_timeout: Duration = "30s",
+        /// How long to wait for a connection to a model server, TLS included.
+        connect_timeout: Duration = "30s",
+        /// How long a connection is kept that nobody uses; a server may keep it shorter.
+        idle_timeout: Duration = "60s",
     }
 }

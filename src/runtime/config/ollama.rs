@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApiKeyPlace, BaseUrl, HumanDuration, is_yes, yes};
+use super::{
+    ApiKeyPlace, BaseUrl, ByteSize, HumanDuration, Limits, default_between_bytes_timeout, is_yes,
+    yes,
+};
 use crate::{
     circuit::RateLimits,
     runtime::{MaxTokens, ModelName, Temperature},
@@ -34,6 +37,16 @@ pub struct OllamaConfig {
     /// Longest attempt. A model that is not in memory is loaded within it.
     #[serde(default = "default_request_timeout")]
     pub request_timeout: HumanDuration,
+    /// From the request to the beginning of the answer; a model may have to be loaded meanwhile. As
+    /// long as an attempt by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte_timeout: Option<HumanDuration>,
+    /// Longest silence in the middle of an answer.
+    #[serde(default = "default_between_bytes_timeout")]
+    pub between_bytes_timeout: HumanDuration,
+    /// Longest answer that is read, in bytes.
+    #[serde(default = "default_body_max")]
+    pub body_max: ByteSize,
     /// Longest answer, for calls that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<MaxTokens>,
@@ -63,6 +76,15 @@ impl OllamaConfig {
             file: self.api_key_file.as_deref(),
         }
     }
+
+    pub(in crate::runtime) fn limits(&self) -> Limits {
+        Limits {
+            request: self.request_timeout.0,
+            first_byte: self.first_byte_timeout.map(|it| it.0),
+            between_bytes: self.between_bytes_timeout.0,
+            body_max: self.body_max.bytes(),
+        }
+    }
 }
 
 fn this_machine() -> BaseUrl {
@@ -71,4 +93,9 @@ fn this_machine() -> BaseUrl {
 
 const fn default_request_timeout() -> HumanDuration {
     HumanDuration(REQUEST_TIMEOUT)
+}
+
+/// Enough for any answer that a small model gives in its time.
+const fn default_body_max() -> ByteSize {
+    ByteSize::of(100_000)
 }

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApiKeyPlace, BaseUrl, HumanDuration, default_request_timeout, is_yes, yes};
+use super::{
+    ApiKeyPlace, BaseUrl, ByteSize, HumanDuration, Limits, default_between_bytes_timeout,
+    default_body_max, default_request_timeout, is_yes, yes,
+};
 use crate::{
     circuit::RateLimits,
     runtime::{MaxTokens, ModelName, Temperature},
@@ -27,6 +30,16 @@ pub struct OpenAiConfig {
     /// Longest attempt.
     #[serde(default = "default_request_timeout")]
     pub request_timeout: HumanDuration,
+    /// From the request to the beginning of the answer; a model may have to be loaded meanwhile. As
+    /// long as an attempt by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte_timeout: Option<HumanDuration>,
+    /// Longest silence in the middle of an answer.
+    #[serde(default = "default_between_bytes_timeout")]
+    pub between_bytes_timeout: HumanDuration,
+    /// Longest answer that is read, in bytes.
+    #[serde(default = "default_body_max")]
+    pub body_max: ByteSize,
     /// Longest answer, for calls that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<MaxTokens>,
@@ -50,6 +63,15 @@ impl OpenAiConfig {
         ApiKeyPlace {
             env: self.api_key_env.as_deref(),
             file: self.api_key_file.as_deref(),
+        }
+    }
+
+    pub(in crate::runtime) fn limits(&self) -> Limits {
+        Limits {
+            request: self.request_timeout.0,
+            first_byte: self.first_byte_timeout.map(|it| it.0),
+            between_bytes: self.between_bytes_timeout.0,
+            body_max: self.body_max.bytes(),
         }
     }
 }

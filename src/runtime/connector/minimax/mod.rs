@@ -17,11 +17,8 @@ use tracing::debug;
 use self::stream::Chunks;
 pub(super) use self::wire::read;
 use super::{
-    Network, Payload, Reply,
-    assembly::Assembly,
-    endpoint::Endpoint,
-    openai, streamed,
-    transport::{Limits, Permit},
+    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, openai, streamed,
+    transport::Permit,
 };
 use crate::runtime::{
     Fault, ModelCall, ModelName,
@@ -55,9 +52,8 @@ impl MiniMax {
         network: &Network<'_>,
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join(config.route.path());
-        let limits = Limits::within(config.request_timeout.0);
         Ok(Self {
-            endpoint: Endpoint::new("minimax", url, authorization, limits, network)?,
+            endpoint: Endpoint::new("minimax", url, authorization, config.limits(), network)?,
             route: config.route,
             defaults: openai::Defaults {
                 temperature: config.temperature,

@@ -11,11 +11,7 @@ mod wire;
 use self::stream::Parts;
 pub(super) use self::wire::read;
 use super::{
-    Network, Payload, Reply,
-    assembly::Assembly,
-    endpoint::Endpoint,
-    streamed,
-    transport::{Limits, Permit},
+    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, streamed, transport::Permit,
 };
 use crate::runtime::{
     Fault, ModelCall, ModelName,
@@ -25,9 +21,6 @@ use crate::runtime::{
     fleet::Quota,
     stream::lines::Lines,
 };
-
-/// Longest body of a success, in bytes.
-const BODY_MAX: usize = 100_000;
 
 /// One server and how its model is asked.
 #[derive(Debug)]
@@ -51,12 +44,8 @@ impl Ollama {
         network: &Network<'_>,
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join("api/chat");
-        let limits = Limits {
-            body_max: BODY_MAX,
-            ..Limits::within(config.request_timeout.0)
-        };
         Ok(Self {
-            endpoint: Endpoint::new("ollama", url, authorization, limits, network)?,
+            endpoint: Endpoint::new("ollama", url, authorization, config.limits(), network)?,
             defaults: wire::Options {
                 temperature: config.temperature,
                 num_predict: config.max_tokens,
@@ -121,7 +110,10 @@ impl Ollama {
         let Some(tokens) = &call.tokens else {
             return Ok(Reply::Body(response.read().await?.body));
         };
-        let assembly = Assembly::new(Lines::default(), Parts::of(call));
+        let assembly = Assembly::new(
+            Lines::default(),
+            Parts::of(call, self.endpoint.limits().body_max),
+        );
         let draft = streamed::read(response.body, assembly, tokens).await?;
         Ok(Reply::Draft(draft))
     }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{BODY_MAX, wire};
+use super::wire;
 use crate::runtime::{
     Fault, ModelCall,
     connector::{
@@ -19,6 +19,7 @@ use crate::runtime::{
 /// The answer as far as it has come.
 pub(super) struct Parts<'c> {
     call: &'c ModelCall,
+    cap: usize,
     content: Option<String>,
     thinking: String,
     tool_calls: Vec<Value>,
@@ -27,9 +28,11 @@ pub(super) struct Parts<'c> {
 }
 
 impl<'c> Parts<'c> {
-    pub(super) const fn of(call: &'c ModelCall) -> Self {
+    /// Nothing yet of an answer to `call` of `cap` bytes at most.
+    pub(super) const fn of(call: &'c ModelCall, cap: usize) -> Self {
         Self {
             call,
+            cap,
             content: None,
             thinking: String::new(),
             tool_calls: Vec::new(),
@@ -48,8 +51,8 @@ impl<'c> Parts<'c> {
             self.content.get_or_insert_default().push_str(content);
         }
         // Every line repeats model and time, so what may not grow is the answer.
-        if self.thinking.len() + self.content.as_ref().map_or(0, String::len) > BODY_MAX {
-            return Err(Fault::BodyTooLarge { cap: BODY_MAX });
+        if self.thinking.len() + self.content.as_ref().map_or(0, String::len) > self.cap {
+            return Err(Fault::BodyTooLarge { cap: self.cap });
         }
         if let Value::Array(calls) = taken(&mut message, "tool_calls") {
             self.tool_calls.extend(calls);

@@ -17,11 +17,8 @@ pub(super) use self::{
     wire::{Defaults, Request, draft, has_choice, read},
 };
 use super::{
-    Network, Payload, Reply,
-    assembly::Assembly,
-    endpoint::Endpoint,
-    estimate, streamed,
-    transport::{Limits, Permit},
+    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, estimate, streamed,
+    transport::Permit,
 };
 use crate::runtime::{
     Fault, ModelCall, ModelName,
@@ -51,9 +48,8 @@ impl OpenAi {
         network: &Network<'_>,
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join("chat/completions");
-        let limits = Limits::within(config.request_timeout.0);
         Ok(Self {
-            endpoint: Endpoint::new("openai", url, authorization, limits, network)?,
+            endpoint: Endpoint::new("openai", url, authorization, config.limits(), network)?,
             defaults: Defaults {
                 temperature: config.temperature,
                 max_tokens: config.max_tokens,

@@ -92,13 +92,15 @@ async fn fresh(dial: &dyn Dial, after: Duration) -> Result<Link, Fault> {
 async fn head_over(
     mut link: Link,
     request: Request<Full<Bytes>>,
-    after: Duration,
+    first_byte: Option<Duration>,
 ) -> Result<Result<Head, Unanswered>, Fault> {
-    match timeout(after, link.send(request)).await {
-        Ok(sent) => Ok(sent.map(|response| (link, response))),
-        Err(_) => Err(Fault::Timeout {
+    let sending = link.send(request);
+    let sent = match first_byte {
+        Some(after) => timeout(after, sending).await.map_err(|_| Fault::Timeout {
             phase: Phase::FirstByte,
             after,
-        }),
-    }
+        })?,
+        None => sending.await,
+    };
+    Ok(sent.map(|response| (link, response)))
 }

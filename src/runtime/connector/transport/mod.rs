@@ -23,9 +23,9 @@ mod tests;
 mod tls;
 
 pub(super) use self::proxy::Proxies;
+pub(in crate::runtime) use self::rules::Limits;
 pub(super) use self::{
     body::Body, decode::ACCEPTED_ENCODING, dial::Route, exchange::exchange, pool::HostPool,
-    rules::Limits,
 };
 pub use self::{
     pool::Permit,

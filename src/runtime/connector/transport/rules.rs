@@ -10,14 +10,11 @@ impl ConnectionLimit {
     /// The highest limit: beyond it a process runs out of file descriptors as systems are set up.
     pub const MAX: u16 = 20_000;
 
-    /// `limit`, if it is 1 to 20,000.
+    /// `limit`, or the end of the range that is nearer.
     #[must_use]
-    pub const fn new(limit: u16) -> Option<Self> {
-        if limit >= 1 && limit <= Self::MAX {
-            Some(Self(limit))
-        } else {
-            None
-        }
+    pub fn nearest(limit: u64) -> Self {
+        let limit = limit.clamp(1, Self::MAX.into());
+        Self(u16::try_from(limit).unwrap_or(Self::MAX))
     }
 
     pub(super) fn get(self) -> usize {
@@ -26,7 +23,7 @@ impl ConnectionLimit {
 }
 
 /// What one provider's pool allows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolRules {
     /// Most calls at once to all its hosts, each on a connection of its own.
     pub connections: ConnectionLimit,
@@ -58,8 +55,9 @@ impl Default for PoolRules {
 pub(in crate::runtime) struct Limits {
     /// Longest attempt, everything in it.
     pub(in crate::runtime) request: Duration,
-    /// From sending the request to the head of the answer: a model may have to be loaded first.
-    pub(in crate::runtime) first_byte: Duration,
+    /// From sending the request to the head of the answer; `None`: the attempt's own bound is
+    /// enough, since a model may have to be loaded first.
+    pub(in crate::runtime) first_byte: Option<Duration>,
     /// From one piece of the answer to the next.
     pub(in crate::runtime) between_bytes: Duration,
     /// Longest body of a success, in bytes after decoding.
@@ -70,15 +68,24 @@ impl Limits {
     /// Longest silence between two pieces of an answer by default.
     pub(in crate::runtime) const BETWEEN_BYTES: Duration = Duration::from_secs(30);
     /// Longest body of a success by default, in bytes.
-    pub(in crate::runtime) const BODY_MAX: usize = 4 * 1024 * 1024;
+    pub(in crate::runtime) const BODY_MAX: u32 = 4 * 1024 * 1024;
+}
 
-    /// The defaults of an endpoint whose attempts may take as long as `request`.
-    pub(in crate::runtime) const fn within(request: Duration) -> Self {
-        Self {
-            request,
-            first_byte: request,
-            between_bytes: Self::BETWEEN_BYTES,
-            body_max: Self::BODY_MAX,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_stays_within_its_range() {
+        for (limit, expected) in [
+            (0, 1),
+            (1, 1),
+            (100, 100),
+            (20_000, 20_000),
+            (20_001, 20_000),
+        ] {
+            assert_eq!(ConnectionLimit::nearest(limit).get(), expected);
         }
+        assert_eq!(ConnectionLimit::nearest(u64::MAX).get(), 20_000);
     }
 }

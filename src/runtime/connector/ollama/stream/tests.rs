@@ -35,7 +35,7 @@ fn done(reason: &Value) -> String {
 
 fn read(body: &str) -> (Vec<Delta>, Result<ModelAnswer, Fault>) {
     let call = test_server::call(Duration::from_secs(1));
-    let parts = Parts::of(&call);
+    let parts = Parts::of(&call, 100_000);
     let (deltas, draft) = assembled(Lines::default(), parts, [body.as_bytes()]);
     (
         deltas,

@@ -39,9 +39,15 @@ use crate::runtime::{
 };
 
 const QUESTION: &str = "{\"q\":1}";
+const LIMITS: Limits = Limits {
+    request: Duration::from_secs(120),
+    first_byte: Some(Duration::from_secs(60)),
+    between_bytes: Duration::from_secs(30),
+    body_max: 4 * 1024 * 1024,
+};
 
 fn limit(connections: u16) -> ConnectionLimit {
-    ConnectionLimit::new(connections).expect("a limit")
+    ConnectionLimit::nearest(connections.into())
 }
 
 fn seconds(seconds: u64) -> Duration {
@@ -219,7 +225,7 @@ impl Client {
         Self {
             pool: pool.host(Origin::new("http://model.test")),
             servers,
-            limits: Limits::within(seconds(120)),
+            limits: LIMITS,
             counts,
         }
     }

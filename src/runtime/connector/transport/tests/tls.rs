@@ -129,9 +129,8 @@ async fn post(url: &str, pools: Pools, proxy: Option<&str>) -> Result<Response, 
         "HTTPS_PROXY" | "HTTP_PROXY" => proxy.map(str::to_owned),
         _ => None,
     });
-    let limits = Limits::within(seconds(30));
     let url = url.parse().expect("an address");
-    let endpoint = Endpoint::new("openai", url, None, limits, &network).expect("an endpoint");
+    let endpoint = Endpoint::new("openai", url, None, LIMITS, &network).expect("an endpoint");
     assert!(!format!("{endpoint:?}").contains("sesame"));
     let payload = Payload(Bytes::from_static(QUESTION.as_bytes()));
     endpoint.post(&payload, Permit::unpooled()).await

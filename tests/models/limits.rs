@@ -1,0 +1,117 @@
+//! The bounds of a table and of a pool, as whoever runs into them is told.
+
+use std::{iter::repeat_n, sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use puruto_fleet::{
+    clock::{Chance, Clock},
+    runtime::{
+        AgentRuntime, Fault, Shared,
+        backoff::Backoff,
+        config::ProviderConfig,
+        connector::transport::{ConnectionLimit, PoolRules, Pools},
+        fault::Phase,
+        retry::RetryPolicy,
+    },
+};
+
+use crate::{
+    asking::{PLENTY, ask, call, good, table},
+    fault_server::{Deed, FaultServer},
+};
+
+const SHORT: Duration = Duration::from_millis(150);
+
+/// What a call to a server ends in that always does this, with these lines in the table.
+async fn fault(deed: Deed, more: &str) -> Fault {
+    let server = FaultServer::start([], deed).await;
+    let table = table("openai", &server.base_url(), more);
+    ask(&table).await.expect_err("no answer").fault
+}
+
+#[tokio::test]
+async fn each_bound_of_a_table_ends_what_exceeds_it_and_is_told_by_its_name() {
+    let answer = good().to_string();
+    let begun = Deed::send("HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n{");
+    let long = Deed::respond(200, "", &"x".repeat(1_025));
+    let late = |phase| Fault::Timeout {
+        phase,
+        after: SHORT,
+    };
+    for (deed, line, expected) in [
+        (
+            Deed::silence(),
+            "request_timeout = \"150ms\"",
+            late(Phase::Attempt),
+        ),
+        (
+            Deed::silence(),
+            "first_byte_timeout = \"150ms\"",
+            late(Phase::FirstByte),
+        ),
+        (
+            begun.then_hang(),
+            "between_bytes_timeout = \"150ms\"",
+            late(Phase::BetweenBytes),
+        ),
+        (
+            long,
+            "body_max = \"1 KiB\"",
+            Fault::BodyTooLarge { cap: 1_024 },
+        ),
+        (
+            Deed::respond(200, "", &answer),
+            "body_max = 9",
+            Fault::BodyTooLarge { cap: 9 },
+        ),
+    ] {
+        assert_eq!(fault(deed, line).await, expected, "{line}");
+    }
+}
+
+/// A runtime whose pool has one connection, and little time to wait for it.
+fn crowded(table: &str) -> AgentRuntime {
+    let pools = Pools::new(PoolRules {
+        connections: ConnectionLimit::nearest(1),
+        acquire_timeout: SHORT,
+        ..PoolRules::default()
+    });
+    let shared = Shared {
+        pools,
+        ..Shared::new(Clock::system(), Chance::seeded(3), Arc::new(()))
+    };
+    let config: ProviderConfig = toml::from_str(table).expect("well formed");
+    let connector = config.connect(|_| None, &shared);
+    let retry = RetryPolicy::with_backoff(Backoff::starting_at(Duration::from_millis(2)));
+    AgentRuntime::new(connector.expect("complete"), retry, shared)
+}
+
+#[tokio::test]
+async fn a_crowd_of_our_own_is_no_fault_of_the_server() {
+    let slow = Deed::send([]).and_wait(Duration::from_secs(2));
+    let slow = slow.and_send(format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}",
+        good().to_string().len(),
+        good()
+    ));
+    let server = FaultServer::start([slow], Deed::json(&good())).await;
+    let base_url = server.base_url();
+    let runtime = crowded(&format!(
+        "provider = \"openai\"\nbase_url = \"{base_url}\"\nmodel = \"m-1\"\n"
+    ));
+    let calls = repeat_n((), 13).map(|()| async { runtime.call(&call("hi", PLENTY)).await });
+    let outcomes = join_all(calls).await;
+
+    let answered = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!((answered, server.requests()), (1, 1));
+    for failed in outcomes.into_iter().filter_map(Result::err) {
+        let Fault::Timeout { phase, .. } = failed.fault else {
+            panic!("{failed}");
+        };
+        assert_eq!(phase, Phase::Acquire);
+        assert_eq!(failed.to_result_error().kind(), Some("model_unavailable"));
+    }
+    // Had those waits counted against the server, its circuit would be open.
+    let next = runtime.call(&call("hi", PLENTY)).await;
+    assert_eq!(next.expect("an answer").content, "hi");
+}
