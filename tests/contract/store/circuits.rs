@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::world::World;
 
 /// One circuit and the attempts at it.
-struct Circuit<'s, S> {
+pub(super) struct Circuit<'s, S> {
     store: &'s S,
     name: CircuitName,
     rules: BreakerRules,
@@ -33,7 +33,7 @@ impl<'s, S: Circuits> Circuit<'s, S> {
     }
 
     /// One that stays open for a moment only, and whose probes have a short lease.
-    fn quick(store: &'s S) -> Self {
+    pub(super) fn quick(store: &'s S) -> Self {
         Self {
             rules: BreakerRules {
                 open_for: Duration::from_millis(200),
@@ -44,7 +44,7 @@ impl<'s, S: Circuits> Circuit<'s, S> {
         }
     }
 
-    fn ask(&self) -> Ask {
+    pub(super) fn ask(&self) -> Ask {
         Ask {
             pass: PassId::fresh(&self.chance),
             rules: self.rules,
@@ -57,7 +57,7 @@ impl<'s, S: Circuits> Circuit<'s, S> {
         self.store.admit(&self.name, ask).await.expect("an answer")
     }
 
-    async fn admitted(&self, ask: &Ask) -> Standing {
+    pub(super) async fn admitted(&self, ask: &Ask) -> Standing {
         match self.admit(ask).await {
             Admission::Admitted(Some(standing)) => standing,
             other => panic!("not admitted: {other:?}"),
@@ -78,12 +78,12 @@ impl<'s, S: Circuits> Circuit<'s, S> {
         }
     }
 
-    async fn tell(&self, outcome: &Outcome) -> Admission {
+    pub(super) async fn tell(&self, outcome: &Outcome) -> Admission {
         let told = self.store.report(&self.name, outcome).await;
         told.expect("an answer")
     }
 
-    fn outcome(&self, pass: PassId, standing: Standing, ended: Ended) -> Outcome {
+    pub(super) fn outcome(&self, pass: PassId, standing: Standing, ended: Ended) -> Outcome {
         Outcome {
             pass,
             generation: Some(standing.generation),
@@ -108,12 +108,12 @@ impl<'s, S: Circuits> Circuit<'s, S> {
     }
 
     /// Fails until it opens and waits until it may be tried.
-    async fn half_opened(&self) {
+    pub(super) async fn half_opened(&self) {
         self.attempts(10, Ended::Failure).await;
         sleep(self.rules.open_for * 2).await;
     }
 
-    async fn probes(&self, count: usize) -> Vec<(PassId, Standing)> {
+    pub(super) async fn probes(&self, count: usize) -> Vec<(PassId, Standing)> {
         let mut probes = Vec::new();
         for _ in 0..count {
             let ask = self.ask();
@@ -133,7 +133,7 @@ fn state_of(admission: Admission) -> BreakerState {
     }
 }
 
-fn limits(requests: u32, tokens: u32) -> RateLimits {
+pub(super) fn limits(requests: u32, tokens: u32) -> RateLimits {
     RateLimits {
         requests_per_minute: requests.try_into().ok(),
         tokens_per_minute: tokens.try_into().ok(),
