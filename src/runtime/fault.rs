@@ -206,6 +206,31 @@ impl Fault {
         }
     }
 
+    /// The same, from a server that asked to be left alone for so long beside what it said.
+    #[must_use]
+    pub fn not_before(mut self, wish: Option<Duration>) -> Self {
+        match &mut self {
+            Self::Server(refusal)
+            | Self::Overloaded(refusal)
+            | Self::RateLimited(refusal)
+            | Self::TokenLimited(refusal)
+            | Self::QuotaExhausted(refusal)
+            | Self::Auth(refusal)
+            | Self::Rejected(refusal) => refusal.retry_after = refusal.retry_after.max(wish),
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::DeadlinePassed
+            | Self::Contract(_)
+            | Self::Unfit(_)
+            | Self::BodyTooLarge { .. }
+            | Self::CircuitOpen { .. }
+            | Self::CallsSpent { .. }
+            | Self::Throttled { .. }
+            | Self::Incomplete { .. } => {}
+        }
+        self
+    }
+
     /// What the server answered, if it answered with a refusal.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Refusal> {

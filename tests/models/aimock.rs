@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use crate::{
     asking::{PLENTY, call, runtime, table},
+    streaming::{shown, streamed},
     support::foreign::{aimock, mock::Mock, need},
 };
 
@@ -20,6 +21,7 @@ fn fixtures() -> Value {
         json!({"match": matched, "response": response})
     };
     json!({"fixtures": [
+        fixture("greet again", json!({"content": "¡Hola de nuevo! 🦀🦀🦀"})),
         fixture("greet", json!({"content": "¡Hola, señor! 🦀"})),
         fixture("search", json!({"toolCalls": [{"name": "search", "arguments": {"query": "db"}}]})),
         fixture("refused", error(401)),
@@ -50,6 +52,7 @@ async fn both_protocols_are_read_as_others_write_them() {
         let greeting = ask("greet").await.expect("an answer");
         let search = ask("search").await.expect("a call of a tool");
         let patient = ask("patience").await.expect("an answer in the end");
+        let (said, streamed) = streamed(&runtime, "greet again").await;
         let refused = ask("refused").await.expect_err("refused");
         let absent = ask("absent").await.expect_err("no such model");
 
@@ -62,6 +65,9 @@ async fn both_protocols_are_read_as_others_write_them() {
         let arguments: Value = serde_json::from_str(&tool.arguments).expect("JSON");
         assert_eq!(arguments, json!({"query": "db"}));
         assert_eq!(patient.content, "at last", "{provider}");
+        let streamed = streamed.expect("an answer in pieces");
+        assert_eq!(streamed.content, "¡Hola de nuevo! 🦀🦀🦀", "{provider}");
+        assert_eq!(shown(&said), streamed.content);
         assert_eq!((refused.fault.error_type(), refused.attempts), ("auth", 1));
         assert_eq!(
             (absent.fault.error_type(), absent.attempts),

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::{
     asking::{PLENTY, runtime_with},
+    streaming::{shown, streamed},
     support::foreign::{llmock, mock::Mock, need},
 };
 
@@ -82,6 +83,29 @@ fn scenarios() -> Vec<Scenario> {
     ]
 }
 
+fn break_off(kind: &str) -> Value {
+    json!({"type": "stream_fault", "kind": kind, "after_chunks": 3, "stall_seconds": 300})
+}
+
+fn streamed_scenarios() -> Vec<Scenario> {
+    let slow = json!({"type": "slow_first_token", "seconds": 1});
+    let mut stall = Scenario::new("stall", break_off("stall"), "answer");
+    stall.table = "request_timeout = \"2s\"";
+    let mut twice = Scenario::new("twice", break_off("disconnect"), "answer");
+    twice.behaviors.push(break_off("truncate"));
+    vec![
+        Scenario::new("disconnect", break_off("disconnect"), "answer"),
+        Scenario::new("truncate", break_off("truncate"), "answer"),
+        Scenario::new("malformed", break_off("malformed"), "answer"),
+        Scenario::new("slow-first", slow, "answer"),
+        Scenario::new("streamed-503", fail(503, 2), "answer"),
+        Scenario::new("streamed-429", fail_with_wish(429, 0.5, 2), "answer"),
+        Scenario::new("streamed-400", fail(400, 1), "rejected"),
+        stall,
+        twice,
+    ]
+}
+
 fn runtime(server: &Mock, model: &str, more: &str) -> AgentRuntime {
     let base_url = server.base_url();
     let table = format!(
@@ -108,6 +132,12 @@ async fn asked_for(
     );
     call.max_tokens = max_tokens;
     runtime.call(&call).await
+}
+
+async fn queue(server: &Mock, scenarios: &[Scenario]) {
+    let behaviors: Vec<_> = scenarios.iter().flat_map(Scenario::behaviors).collect();
+    let all = json!({ "behaviors": behaviors });
+    server.post("/_llmock/scenario", &all).await;
 }
 
 fn ended(outcome: &Result<ModelAnswer, CallFailed>) -> &'static str {
@@ -148,10 +178,7 @@ async fn the_judge_finds_nothing_wrong_with_how_faults_are_taken() {
         return;
     };
     let scenarios = scenarios();
-    let behaviors: Vec<_> = scenarios.iter().flat_map(Scenario::behaviors).collect();
-    server
-        .post("/_llmock/scenario", &json!({ "behaviors": behaviors }))
-        .await;
+    queue(&server, &scenarios).await;
 
     let play = async |scenario: &Scenario| {
         let runtime = runtime(&server, scenario.model, scenario.table);
@@ -179,6 +206,41 @@ async fn the_judge_finds_nothing_wrong_with_how_faults_are_taken() {
         pending["pending"].as_array().map(Vec::len),
         Some(1),
         "the outage"
+    );
+}
+
+#[tokio::test]
+async fn the_judge_finds_nothing_wrong_with_how_streams_that_break_are_taken() {
+    // As models write. All at once, it would be over before anybody could hang up on it.
+    let pace = [("LLMOCK_STREAM_CHUNK_DELAY_MS", "100")];
+    let Some(server) = need(llmock(&pace).await) else {
+        return;
+    };
+    let scenarios = streamed_scenarios();
+    queue(&server, &scenarios).await;
+
+    let play = async |scenario: &Scenario| {
+        let runtime = runtime(&server, scenario.model, scenario.table);
+        streamed(&runtime, "pay this invoice").await
+    };
+    let played = join_all(scenarios.iter().map(play)).await;
+    let verdict = Verdict::of(&server).await;
+
+    for (scenario, (said, outcome)) in scenarios.iter().zip(&played) {
+        assert_eq!(
+            ended(outcome),
+            scenario.ends,
+            "{}: {outcome:?}",
+            scenario.model
+        );
+        if let Ok(answer) = outcome {
+            assert_eq!(shown(said), answer.content, "{}", scenario.model);
+        }
+    }
+    verdict.is_clean();
+    assert_eq!(
+        verdict.count("faults_injected"),
+        1 + 1 + 1 + 2 + 2 + 1 + 1 + 2
     );
 }
 

@@ -27,3 +27,4 @@ mod minimax;
 mod probes;
 mod refusals;
 mod smollm2;
+mod streaming;

@@ -53,6 +53,17 @@ async fn a_token_limit_is_waited_out_once_in_a_call_whenever_it_comes() {
 }
 
 #[tokio::test]
+async fn a_wish_beside_a_code_under_success_counts() {
+    for route in ROUTES {
+        let patient = [base_resp(1002, "Retry-After: 3600\r\n")];
+        let (failed, requests) = asked(&patient, route).await;
+        let failed = failed.expect_err("no time for that");
+        let late = matches!(failed.why, Stop::DeadlineTooClose { .. });
+        assert!(late && requests == 1, "{failed}");
+    }
+}
+
+#[tokio::test]
 async fn an_overload_is_waited_out_in_all_its_shapes() {
     for route in ROUTES {
         for overloaded in [

@@ -1,6 +1,6 @@
 //! What a server means by an answer that is no success.
 
-use puruto_fleet::runtime::CallFailed;
+use puruto_fleet::runtime::{CallFailed, retry::Stop};
 use serde_json::{Value, json};
 
 use crate::{
@@ -97,6 +97,15 @@ async fn a_used_up_account_is_final_and_other_limits_pass() {
         recovers(refusal(503, &error("server_is_overloaded", "x"))).await,
         2
     );
+}
+
+#[tokio::test]
+async fn a_wish_beside_an_error_under_success_counts() {
+    let body = json!({"error": {"code": 429, "message": "later"}});
+    let patient = Deed::respond(200, "Retry-After: 3600\r\n", &body.to_string());
+    let (failed, requests) = refused(patient).await;
+    let late = matches!(failed.why, Stop::DeadlineTooClose { .. });
+    assert!(late && requests == 1, "{failed}");
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use tokio::time::sleep;
 
 use crate::{
     asking::{call, runtime_with},
+    streaming::{shown, streamed},
     support::foreign::{aimock, mock::Mock, need, small_model},
 };
 
@@ -64,6 +65,7 @@ async fn a_real_engine_is_met_as_it_is() {
     // More calls than it has slots for.
     let prompts: Vec<_> = (0..5).map(|it| format!("Pay invoice {it}.")).collect();
     let answers = join_all(prompts.iter().map(|prompt| asked(&runtime, prompt))).await;
+    let (said, written) = streamed(&runtime, "Say hello.").await;
     let too_long = asked(&runtime, &"invoice ".repeat(3_000)).await;
     sleep(Duration::from_millis(5_200)).await;
     let after_a_pause = asked(&runtime, "Pay the last invoice.").await;
@@ -71,6 +73,9 @@ async fn a_real_engine_is_met_as_it_is() {
     for answer in answers {
         is_an_answer(&answer.expect("an answer"));
     }
+    let written = written.expect("an answer in pieces");
+    is_an_answer(&written);
+    assert_eq!(shown(&said), written.content);
     let too_long = too_long.expect_err("too long");
     assert_eq!(
         (too_long.fault.error_type(), too_long.attempts),

@@ -82,11 +82,17 @@ impl Frames for Lines {
 pub(super) struct Assembly<F, A> {
     frames: F,
     assembler: A,
+    /// A frame was read.
+    begun: bool,
 }
 
 impl<F: Frames, A: Assembler> Assembly<F, A> {
     pub(super) const fn new(frames: F, assembler: A) -> Self {
-        Self { frames, assembler }
+        Self {
+            frames,
+            assembler,
+            begun: false,
+        }
     }
 
     /// What the next bytes of the body add to the answer.
@@ -97,10 +103,22 @@ impl<F: Frames, A: Assembler> Assembly<F, A> {
         let mut deltas = Vec::new();
         for frame in self.frames.push(chunk)? {
             if !self.assembler.is_over() {
-                deltas.extend(self.assembler.take(&frame)?);
+                deltas.extend(self.take(&frame)?);
             }
         }
         Ok(deltas)
+    }
+
+    /// A frame that cannot be read behind others that could was spoilt on its way: the answer is
+    /// there, and is asked for again. Where none could be read there is no answer.
+    fn take(&mut self, frame: &[u8]) -> Result<Vec<Delta>, Fault> {
+        match self.assembler.take(frame) {
+            Err(Fault::Contract(_)) if self.begun => Err(cut("in a frame that is no JSON object")),
+            taken => {
+                self.begun = true;
+                taken
+            }
+        }
     }
 
     /// Whether nothing more is needed, or expected.

@@ -16,7 +16,7 @@ use hyper::{
 use url::Url;
 
 use super::{
-    Payload,
+    Payload, Reply,
     network::Network,
     transport::{ACCEPTED_ENCODING, Body, HostPool, Limits, Permit, Route, exchange},
 };
@@ -84,6 +84,15 @@ pub(super) struct HttpReply {
     /// How long the server asks to be left alone.
     pub(super) retry_after: Option<Duration>,
     pub(super) body: Vec<u8>,
+}
+
+impl From<HttpReply> for Reply {
+    fn from(reply: HttpReply) -> Self {
+        Self::Body {
+            bytes: reply.body,
+            retry_after: reply.retry_after,
+        }
+    }
 }
 
 impl Endpoint {

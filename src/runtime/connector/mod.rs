@@ -80,8 +80,13 @@ impl Payload {
     reason = "lives for a moment; a box would cost each simulated call an allocation"
 )]
 pub enum Reply {
-    /// The body of a successful response, unread.
-    Body(Vec<u8>),
+    /// A successful response, unread.
+    Body {
+        /// Its body.
+        bytes: Vec<u8>,
+        /// How long the server asks to be left alone, should it tell of a failure after all.
+        retry_after: Option<Duration>,
+    },
     /// A draft that needs no reading.
     Draft(Draft),
 }
@@ -91,7 +96,7 @@ impl Reply {
     #[must_use]
     pub const fn size(&self) -> usize {
         match self {
-            Self::Body(body) => body.len(),
+            Self::Body { bytes, .. } => bytes.len(),
             Self::Draft(_) => 0,
         }
     }
@@ -255,11 +260,15 @@ impl Connector {
     /// # Errors
     /// The fault that the reply tells of.
     pub fn read(&self, call: &ModelCall, reply: Reply) -> Result<Draft, Fault> {
-        match (self, reply) {
-            (_, Reply::Draft(draft)) => Ok(draft),
-            (Self::Ollama(_), Reply::Body(body)) => ollama::read(call, &body),
-            (Self::MiniMax(_), Reply::Body(body)) => minimax::read(&body),
-            (Self::OpenAi(_) | Self::Simulated(_), Reply::Body(body)) => openai::read(&body),
-        }
+        let (bytes, retry_after) = match reply {
+            Reply::Draft(draft) => return Ok(draft),
+            Reply::Body { bytes, retry_after } => (bytes, retry_after),
+        };
+        let draft = match self {
+            Self::Ollama(_) => ollama::read(call, &bytes),
+            Self::MiniMax(_) => minimax::read(&bytes),
+            Self::OpenAi(_) | Self::Simulated(_) => openai::read(&bytes),
+        };
+        draft.map_err(|fault| fault.not_before(retry_after))
     }
 }

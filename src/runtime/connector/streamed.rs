@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::{
     assembly::{Assembler, Assembly, Frames},
+    endpoint::Response,
     transport::Body,
 };
 use crate::runtime::{
@@ -25,6 +26,16 @@ const END_WAIT: Duration = Duration::from_millis(250);
 /// # Errors
 /// The body broke or ended before the answer was whole, or it tells of a fault.
 pub(super) async fn read<F: Frames, A: Assembler>(
+    response: Response,
+    assembly: Assembly<F, A>,
+    tokens: &TokenSink,
+) -> Result<Draft, Fault> {
+    let wish = response.retry_after;
+    let outcome = assembled(response.body, assembly, tokens).await;
+    outcome.map_err(|fault| fault.not_before(wish))
+}
+
+async fn assembled<F: Frames, A: Assembler>(
     body: Body,
     mut assembly: Assembly<F, A>,
     tokens: &TokenSink,

@@ -106,10 +106,10 @@ impl MiniMax {
             return Err(refusal::classify(&response.read().await?));
         }
         let Some(tokens) = &call.tokens else {
-            return Ok(Reply::Body(response.read().await?.body));
+            return Ok(response.read().await?.into());
         };
         let assembly = Assembly::new(Events::new(), Chunks::default());
-        let draft = streamed::read(response.body, assembly, tokens).await?;
+        let draft = streamed::read(response, assembly, tokens).await?;
         Ok(Reply::Draft(draft))
     }
 }

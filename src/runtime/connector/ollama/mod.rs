@@ -108,13 +108,13 @@ impl Ollama {
             }));
         }
         let Some(tokens) = &call.tokens else {
-            return Ok(Reply::Body(response.read().await?.body));
+            return Ok(response.read().await?.into());
         };
         let assembly = Assembly::new(
             Lines::default(),
             Parts::of(call, self.endpoint.limits().body_max),
         );
-        let draft = streamed::read(response.body, assembly, tokens).await?;
+        let draft = streamed::read(response, assembly, tokens).await?;
         Ok(Reply::Draft(draft))
     }
 }

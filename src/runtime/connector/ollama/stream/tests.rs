@@ -102,10 +102,8 @@ async fn an_error_among_the_lines_ends_the_answer() {
     let error = "{\"error\":\"an error was encountered\"}\n".to_owned();
     assert_eq!(fault(&[said("Hel"), error]), "server_error");
     assert_eq!(fault(&["<html>".to_owned()]), "contract_violation");
-    assert_eq!(
-        fault(&[said("Hel"), "[1]\n".to_owned()]),
-        "contract_violation"
-    );
+    assert_eq!(fault(&[said("Hel"), "[1]\n".to_owned()]), "connection");
+    assert_eq!(fault(&["[1]\n".to_owned()]), "contract_violation");
 }
 
 #[tokio::test]

@@ -216,8 +216,8 @@ fn an_error_after_the_beginning_ends_the_answer() {
             "quota_exhausted",
         ),
         (r#"{"error":"overloaded","choices":null}"#, "server_error"),
-        (r#"not JSON"#, "contract_violation"),
-        (r#"[1]"#, "contract_violation"),
+        (r#"not JSON"#, "connection"),
+        (r#"[1]"#, "connection"),
     ] {
         assert_eq!(
             fault(&[said("a"), event(error), stopped("stop")]),
@@ -225,6 +225,8 @@ fn an_error_after_the_beginning_ends_the_answer() {
             "{error}"
         );
     }
+    let nothing_else = fault(&[event("not JSON"), stopped("stop")]);
+    assert_eq!(nothing_else, "contract_violation");
 }
 
 #[test]
