@@ -1,14 +1,14 @@
 //! How many retries a process makes at most, whichever models it calls: an outage that every call
 //! retries would be tripled.
 //!
-//! Never: a delay or a table of faults; it only takes back what the retry policy would allow.
+//! Never: a delay or a table of faults; it only puts off what the retry policy allows.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use tokio::time::Instant;
-
-use super::retry::{Retry, Stop};
 
 /// Over how long calls and retries are counted.
 pub const WINDOW: Duration = Duration::from_secs(10);
@@ -40,6 +40,16 @@ impl Default for BudgetRules {
     }
 }
 
+/// What becomes of a call that would be made again while the budget has nothing left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenSpent {
+    /// It waits until there is something, or until its deadline would pass.
+    #[default]
+    Wait,
+    /// It ends: somebody else can be asked.
+    Stop,
+}
+
 /// The retry budget of a process; a clone is the same budget.
 ///
 /// It guarantees, at each retry that it allows: those of the [`WINDOW`] that ends there, this one
@@ -60,14 +70,10 @@ impl RetryBudget {
         self.with(|ledger, now| ledger.called(now));
     }
 
-    /// `retry`, unless it is one that the budget does not have; one that it has is spent, also if
-    /// the call is dropped before.
+    /// Takes one retry, if the budget has one now. It is spent also if the call is dropped before.
     #[must_use]
-    pub fn allow(&self, retry: Retry) -> Retry {
-        match retry {
-            Retry::After(_) if !self.with(Ledger::spend) => Retry::Stop(Stop::BudgetSpent),
-            Retry::After(_) | Retry::Stop(_) => retry,
-        }
+    pub fn spend(&self) -> bool {
+        self.with(Ledger::spend)
     }
 
     fn with<T>(&self, step: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
@@ -163,47 +169,27 @@ mod tests {
 
     use super::*;
 
-    const AGAIN: Retry = Retry::After(Duration::from_secs(1));
-
-    fn spent(budget: &RetryBudget) -> bool {
-        budget.allow(AGAIN) == Retry::Stop(Stop::BudgetSpent)
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_lone_call_has_all_its_attempts_and_a_storm_only_its_share() {
         let budget = RetryBudget::default();
         budget.called();
         for _ in 0..3 {
-            assert_eq!(budget.allow(AGAIN), AGAIN);
+            assert!(budget.spend());
         }
         (0..99).for_each(|_| budget.called());
-        let granted = (0..1_000).filter(|_| !spent(&budget)).count();
+        let granted = (0..1_000).filter(|_| budget.spend()).count();
         assert_eq!(granted + 3, 10 + 20);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_was_spent_is_there_again_when_the_window_has_passed() {
         let budget = RetryBudget::default();
-        while !spent(&budget) {}
+        while budget.spend() {}
         tokio::time::advance(WINDOW - STEP).await;
-        assert!(spent(&budget), "still within the window");
+        assert!(!budget.spend(), "still within the window");
         tokio::time::advance(STEP * 2).await;
-        let granted = (0..1_000).filter(|_| !spent(&budget)).count();
+        let granted = (0..1_000).filter(|_| budget.spend()).count();
         assert_eq!(granted, 10, "nobody called meanwhile");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_call_that_ends_anyway_spends_nothing() {
-        let budget = RetryBudget::new(BudgetRules {
-            percent: 0,
-            reserve: 1,
-        });
-        let ends = Retry::Stop(Stop::Final);
-        for _ in 0..100 {
-            assert_eq!(budget.allow(ends), ends);
-        }
-        assert_eq!(budget.allow(AGAIN), AGAIN);
-        assert!(spent(&budget));
     }
 
     proptest! {

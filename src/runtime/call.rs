@@ -7,7 +7,10 @@ use std::{fmt, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize, Serializer, de};
 use tokio::time::{Instant, sleep};
 
-use super::{calls_made::CallCount, contract::AnswerShape, stream::TokenSink, waiting::Waiting};
+use super::{
+    budget::WhenSpent, calls_made::CallCount, contract::AnswerShape, stream::TokenSink,
+    waiting::Waiting,
+};
 use crate::contract::RequestId;
 
 /// One question to a model and the moment after which nobody wants the answer.
@@ -29,6 +32,8 @@ pub struct ModelCall {
     pub deadline: Instant,
     /// How often the server was called for it already, perhaps by another worker.
     pub made: CallCount,
+    /// What becomes of it while the process makes no more retries.
+    pub when_spent: WhenSpent,
     /// Waits for it between attempts; it sleeps by itself when absent.
     pub waiting: Option<Arc<dyn Waiting>>,
     /// Gets the answer piece by piece, as it is being written; without one it is asked for whole.
@@ -53,6 +58,7 @@ impl ModelCall {
             answer: AnswerShape::Text,
             deadline,
             made: CallCount::default(),
+            when_spent: WhenSpent::default(),
             waiting: None,
             tokens: None,
         }

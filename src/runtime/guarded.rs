@@ -3,19 +3,25 @@
 //! Never: a decision of its own (the policy decides) or a spawned task; dropping the future of a
 //! call abandons it, connection and all.
 
+use std::time::Duration;
+
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span};
 
 use super::{
     CallFailed, Fault, ModelAnswer, ModelCall, ModelName, Shared,
+    budget::WhenSpent,
     config::{Mistake, ProviderConfig},
     connector::{Connector, Payload, Reply},
     contract::{self, Draft},
     fault::Phase,
     fleet::Gate,
     observe::{self, CallStatus, Observe, Validation},
-    retry::{Attempt, Retries, Retry, RetryPolicy},
+    retry::{Attempt, Retry, RetryPolicy, Stop},
 };
+
+/// How often a call looks whether the retry budget has something for it, give or take half.
+const BUDGET_LOOK: Duration = Duration::from_millis(500);
 
 /// Calls one provider's model, with everything that makes a call resilient.
 #[derive(Debug)]
@@ -135,35 +141,38 @@ impl AgentRuntime {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };
-            match self.next(&mut retries, call, &fault, attempt) {
+            let why = match retries.next(&fault, attempt, &self.shared.chance, call.time_left()) {
+                Retry::Stop(why) => why,
                 Retry::After(delay) => {
                     observe::retrying(call, attempt, &fault, delay);
-                    self.shared.observe.retried(&call.model, fault.error_type());
                     call.wait(delay).await;
+                    if Box::pin(self.affordable(call)).await {
+                        self.shared.observe.retried(&call.model, fault.error_type());
+                        continue;
+                    }
+                    Stop::BudgetSpent
                 }
-                Retry::Stop(why) => {
-                    let attempts = calls(&fault, attempt);
-                    return Err(CallFailed {
-                        fault,
-                        attempts,
-                        why,
-                        routes: Vec::new(),
-                    });
-                }
-            }
+            };
+            return Err(CallFailed {
+                attempts: calls(&fault, attempt),
+                fault,
+                why,
+                routes: Vec::new(),
+            });
         }
     }
 
-    /// What follows: the policy decides, as far as the budget goes.
-    fn next(
-        &self,
-        retries: &mut Retries,
-        call: &ModelCall,
-        fault: &Fault,
-        attempt: Attempt,
-    ) -> Retry {
-        let retry = retries.next(fault, attempt, &self.shared.chance, call.time_left());
-        self.shared.budget.allow(retry)
+    /// Waits until the budget has a retry; not before an open breaker, which lets none through.
+    /// `false` when there is none before the deadline, or the call is not to wait for it.
+    async fn affordable(&self, call: &ModelCall) -> bool {
+        while !self.gate.is_open() && !self.shared.budget.spend() {
+            let wait = self.shared.chance.around(BUDGET_LOOK, 0.5);
+            if call.when_spent == WhenSpent::Stop || wait >= call.time_left() {
+                return false;
+            }
+            call.wait(wait).await;
+        }
+        true
     }
 
     /// Waits until an attempt may be made, and tells how it ended.

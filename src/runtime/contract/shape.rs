@@ -67,7 +67,7 @@ impl AnswerShape {
                 to: "JSON",
             });
         }
-        answer.json = Some(Box::new(json));
+        answer.json = Some(json);
         Ok(answer)
     }
 }

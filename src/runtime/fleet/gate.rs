@@ -7,7 +7,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use super::{
     super::{
         Fault, MaxTokens, ModelAnswer, ModelCall, Shared,
-        breaker::{Breaker, Ticket},
+        breaker::{Breaker, BreakerState, Ticket},
         connector::{Connector, Payload},
         fault::Again,
         observe::{self, Observe},
@@ -93,21 +93,12 @@ impl Gate {
         call: &ModelCall,
         payload: &Payload,
     ) -> Result<Leave, Fault> {
-        match &self.fleet {
-            None => self.breaker.admit().map(Leave::untold),
-            // Boxed, so that simulated calls do not each carry what is said to a fleet.
-            Some(fleet) => Box::pin(self.enter_together(fleet, call, payload)).await,
-        }
-    }
-
-    async fn enter_together(
-        &self,
-        fleet: &Arc<dyn Fleet>,
-        call: &ModelCall,
-        payload: &Payload,
-    ) -> Result<Leave, Fault> {
         loop {
             let ticket = self.breaker.admit()?;
+            let Some(fleet) = &self.fleet else {
+                let told = None;
+                return Ok(Leave { ticket, told });
+            };
             let ask = self.ask(call, payload);
             match fleet.admit(&self.circuit, &ask).await {
                 Admission::Admitted(standing) => {
@@ -126,6 +117,11 @@ impl Gate {
                 }
             }
         }
+    }
+
+    /// Whether this process's own breaker lets nothing through for now.
+    pub(in crate::runtime) fn is_open(&self) -> bool {
+        self.breaker.state() == BreakerState::Open
     }
 
     fn ask(&self, call: &ModelCall, payload: &Payload) -> Ask {
@@ -193,18 +189,13 @@ impl Gate {
 #[must_use = "an attempt ends as it went"]
 pub(in crate::runtime) struct Leave {
     ticket: Ticket,
-    told: Option<Box<Told>>,
+    told: Option<Told>,
 }
 
 impl Leave {
-    /// Where there is nobody to tell.
-    const fn untold(ticket: Ticket) -> Self {
-        Self { ticket, told: None }
-    }
-
     fn sending(ticket: Ticket, mut told: Told) -> Self {
         told.outcome.spent = Spent::Unknown;
-        let told = Some(Box::new(told));
+        let told = Some(told);
         Self { ticket, told }
     }
 
@@ -244,7 +235,7 @@ impl Drop for Told {
 #[cfg(test)]
 impl Gate {
     /// Where this process's own breaker stands.
-    pub(super) fn state(&self) -> super::super::breaker::BreakerState {
+    pub(super) fn state(&self) -> BreakerState {
         self.breaker.state()
     }
 }

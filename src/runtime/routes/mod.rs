@@ -15,6 +15,7 @@ use serde_json::json;
 use self::pass_on::passes_on;
 use super::{
     AgentRuntime, CallFailed, ModelAnswer, ModelCall, ModelName, RouteEnded, Shared,
+    budget::WhenSpent,
     config::{Mistake, ProviderConfig},
     observe,
 };
@@ -77,13 +78,13 @@ impl Routes {
         let mut route = &self.first;
         loop {
             let at = asked.0.len();
-            let failed = match route.call(&along(route, at, call)).await {
+            let next = fallbacks.next();
+            let when_spent = next.map_or(call.when_spent, |_| WhenSpent::Stop);
+            let failed = match route.call(&along(route, at, when_spent, call)).await {
                 Ok(answer) => return Ok(self.told(answer, route, at)),
                 Err(failed) => failed,
             };
-            let next = fallbacks
-                .next()
-                .filter(|_| passes_on(&failed.fault) && !call.time_left().is_zero());
+            let next = next.filter(|_| passes_on(&failed.fault) && !call.time_left().is_zero());
             let Some(next) = next else {
                 return Err(asked.failed(route, failed));
             };
@@ -104,10 +105,11 @@ impl Routes {
 }
 
 /// The call as the route number `index` is asked it.
-fn along(route: &AgentRuntime, index: usize, call: &ModelCall) -> ModelCall {
+fn along(route: &AgentRuntime, index: usize, when_spent: WhenSpent, call: &ModelCall) -> ModelCall {
     ModelCall {
         model: route.model().clone(),
         made: call.made.further(index),
+        when_spent,
         ..call.clone()
     }
 }
