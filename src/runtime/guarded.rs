@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 use tracing::{Instrument as _, Span};
 
 use super::{
     CallFailed, Fault, ModelAnswer, ModelCall, ModelName, Shared,
     budget::WhenSpent,
     config::{Mistake, ProviderConfig},
-    connector::{Connector, Payload, Reply},
+    connector::{Connector, Payload, Reply, transport::Permit},
     contract::{self, Draft},
     fault::Phase,
     fleet::Gate,
@@ -211,8 +211,8 @@ impl AgentRuntime {
         self.validated(call, draft, request)
     }
 
-    /// One of our connections first, then the server. The body is read inside the limit too: a
-    /// server that trickles it gains nothing.
+    /// One of our connections first, then the server, whose time begins with the connection: a
+    /// crowd of our own calls is no slowness of the server.
     async fn reply_in_time(
         &self,
         call: &ModelCall,
@@ -220,24 +220,37 @@ impl AgentRuntime {
         attempt: Attempt,
         request: &Span,
     ) -> Result<Reply, Fault> {
-        let time_left = call.time_left();
-        if time_left.is_zero() {
-            return Err(Fault::DeadlinePassed);
-        }
-        let after = self.connector.request_timeout().min(time_left);
-        let end = Instant::now() + after;
-        let outcome = match self.connector.acquire(after, request).await {
-            Ok(permit) => {
-                let tried = self.connector.attempt(call, payload, attempt, permit);
-                let phase = Phase::Attempt;
-                let late = |_| Err(Fault::Timeout { phase, after });
-                timeout_at(end, tried).await.unwrap_or_else(late)
-            }
-            Err(full) => Err(full),
+        let permit = self.connector.acquire(self.limit(call)?, request).await;
+        let outcome = match permit {
+            Ok(permit) => self.tried_in_time(call, payload, attempt, permit).await,
+            Err(crowded) => Err(crowded),
         };
         match outcome {
             Err(Fault::Timeout { .. }) if call.time_left().is_zero() => Err(Fault::DeadlinePassed),
             outcome => outcome,
+        }
+    }
+
+    /// The body is read inside the limit too: a server that trickles it gains nothing.
+    async fn tried_in_time(
+        &self,
+        call: &ModelCall,
+        payload: &Payload,
+        attempt: Attempt,
+        permit: Permit,
+    ) -> Result<Reply, Fault> {
+        let after = self.limit(call)?;
+        let tried = self.connector.attempt(call, payload, attempt, permit);
+        let phase = Phase::Attempt;
+        let late = |_| Err(Fault::Timeout { phase, after });
+        timeout(after, tried).await.unwrap_or_else(late)
+    }
+
+    /// How long a server may take for what is left to do.
+    fn limit(&self, call: &ModelCall) -> Result<Duration, Fault> {
+        match call.time_left() {
+            Duration::ZERO => Err(Fault::DeadlinePassed),
+            time_left => Ok(self.connector.request_timeout().min(time_left)),
         }
     }
 

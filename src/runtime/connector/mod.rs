@@ -229,7 +229,8 @@ impl Connector {
         };
         let asked = Instant::now();
         let span = observe::acquire_span(request, self.provider());
-        let permit = endpoint.pool().acquire(limit);
+        // Boxed as the attempt is: a simulated call does not carry the wait either.
+        let permit = Box::pin(endpoint.pool().acquire(limit));
         let permit = permit.instrument(span.clone()).await;
         observe::acquire_ended(&span, asked.elapsed());
         permit

@@ -120,12 +120,12 @@ impl HostPool {
         match both {
             Ok((of_host, of_all)) => {
                 observe.connection_acquired(name);
-                Ok(Permit(Some(Held {
+                Ok(Permit(Some(Box::new(Held {
                     pool: self.pool.clone(),
                     origin: self.origin.clone(),
                     _of_host: of_host,
                     _of_all: of_all,
-                })))
+                }))))
             }
             Err(_) => Err(Fault::Timeout {
                 phase: Phase::Acquire,
@@ -145,10 +145,11 @@ async fn one(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     permit.expect("no pool closes its semaphores")
 }
 
-/// Leave to use one connection; given back when it is dropped.
+/// Leave to use one connection; given back when it is dropped. A box, since it is passed down
+/// through every layer of a call.
 #[derive(Debug)]
 #[must_use = "a permit that is dropped is given back"]
-pub struct Permit(Option<Held>);
+pub struct Permit(Option<Box<Held>>);
 
 #[derive(Debug)]
 struct Held {
