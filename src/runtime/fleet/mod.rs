@@ -2,7 +2,7 @@
 //! of its limits is left.
 //!
 //! Asked before every attempt at a server that others may call too, told after it. Never: a
-//! network; whoever shares over one implements [`Fleet`].
+//! network; whoever shares over one implements `Fleet`.
 
 mod alone;
 mod gate;
