@@ -98,9 +98,14 @@ async fn ask(
     first: Vec<Deed>,
     later: Deed,
 ) -> (Vec<Delta>, Result<ModelAnswer, CallFailed>, usize) {
+    // What falls silent, or only pings, is given up then.
+    let limit = if first.is_empty() {
+        ""
+    } else {
+        "request_timeout = \"3s\""
+    };
     let server = FaultServer::start(first, later).await;
-    let more = "request_timeout = \"2s\"";
-    let runtime = runtime(&table("openai", &server.base_url(), more));
+    let runtime = runtime(&table("openai", &server.base_url(), limit));
     let (said, outcome) = streamed(&runtime, "hello").await;
     (said, outcome, server.requests())
 }
