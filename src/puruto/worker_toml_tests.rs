@@ -195,8 +195,9 @@ fn a_schema_of_the_answer_stands_in_a_file_or_in_the_table() {
     };
     assert_eq!(chat("").answer, AnswerShape::Text);
     assert_eq!(chat("").repair, Repair::Never);
-    assert_eq!(chat("repair_attempts = 1").repair, Repair::Once);
-    let in_file = chat("response_schema = 'good.json'").answer;
+    let in_file = chat("repair_attempts = 1\nresponse_schema = 'good.json'");
+    assert_eq!(in_file.repair, Repair::Once);
+    let in_file = in_file.answer;
     assert!(matches!(in_file, AnswerShape::Schema(_)));
     let in_table = chat("response_schema = { required = ['cents'] }").answer;
     assert_eq!(in_file, in_table);
@@ -229,6 +230,7 @@ fn a_schema_that_is_none_is_told_where_it_stands() {
             "response_schema = { required = 'a' }",
             "worker.toml#response_schema.required",
         ),
+        ("repair_attempts = 1", "worker.toml#repair_attempts"),
         ("repair_attempts = 2", "worker.toml#repair_attempts"),
         ("repair_attempts = '1'", "worker.toml#repair_attempts"),
     ] {

@@ -16,7 +16,7 @@ pub struct ModelAnswer {
     pub content: String,
     /// The content as a value, when the call asked for JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub json: Option<Value>,
+    pub json: Option<Box<Value>>,
     /// The model that answered, as the provider names it.
     pub model: ModelName,
     /// What the call consumed.

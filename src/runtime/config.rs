@@ -226,6 +226,10 @@ mod tests {
         Shared::new(Clock::system(), Chance::seeded(1), Arc::new(()))
     }
 
+    fn minimax(more: &str) -> String {
+        format!("provider = \"minimax\"\nmodel = \"m\"\n{more}")
+    }
+
     fn connect(toml: &str, env: &[(&str, &str)]) -> Result<Connector, Mistake> {
         let looked_up = |name: &str| {
             let found = env.iter().find(|(key, _)| *key == name);
@@ -242,7 +246,7 @@ mod tests {
             "provider = \"simulated\"\nanswer = \"{prompt}\"\nlatency = { min = \"1ms\", max = \"2ms\" }\n\
              errors = [\"503\", \"429 2s\", \"timeout\"]\n[[rules]]\nwhen = \"pay\"\nanswer = \"paid\"".to_owned(),
             "provider = \"ollama\"\nmodel = \"m\"\nformat = \"json\"".to_owned(),
-            "provider = \"minimax\"\nmodel = \"m\"\nroute = \"openai\"".to_owned(),
+            minimax("route = \"openai\"\ntemperature = 1.0"),
         ] {
             let config = read(&table).expect("well formed");
             let printed = toml::to_string(&config).expect("prints");
@@ -277,6 +281,9 @@ mod tests {
             ),
             (openai("max_tokens = 0"), "max_tokens", "0"),
             (openai("temperature = 3"), "temperature", "3"),
+            (minimax("temperature = 0"), "temperature", "0"),
+            (minimax("temperature = 1.5"), "temperature", "1.5"),
+            (minimax("temperature = \"warm\""), "temperature", "warm"),
             (
                 "provider = \"ollama\"\nmodel = \"m\"\nformat = \"xml\"".to_owned(),
                 "format",

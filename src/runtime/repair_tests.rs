@@ -60,7 +60,7 @@ async fn a_model_that_is_told_what_is_wrong_may_correct_it_once() {
     for first in [WRONG, PROSE] {
         let model = repairing(&model(first, GOOD, ""), Repair::Once);
         let answer = model.call(&call()).await.expect("an answer");
-        assert_eq!(answer.json, Some(json!({"cents": 5})));
+        assert_eq!(answer.json.as_deref(), Some(&json!({"cents": 5})));
         assert_eq!(answer.metadata["repaired"], true);
         // Four bytes a token: the second question repeats the first and the first answer.
         let alone = ("how much?".len() + first.len()).div_ceil(4);

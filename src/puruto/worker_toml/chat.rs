@@ -10,7 +10,12 @@ use crate::{
     contract::Violation,
     policy::{Finding, FindingCode},
     puruto::spec::ChatSpec,
-    runtime::{config::ProviderConfig, routes::ROUTES_MAX},
+    runtime::{
+        config::{AnswerFormat, ProviderConfig},
+        contract::AnswerShape,
+        repair::Repair,
+        routes::ROUTES_MAX,
+    },
 };
 
 /// Most tables `[[fallback]]`: the model itself is a route too.
@@ -24,12 +29,26 @@ impl Keys<'_> {
         let fallbacks = self.fallbacks();
         let answer = self.answer();
         let repair = self.take("repair_attempts");
-        Some(ChatSpec {
+        let chat = ChatSpec {
             model: model?,
             fallbacks,
             answer,
             repair: repair.unwrap_or_default(),
-        })
+        };
+        self.repair_is_of_use(&chat);
+        Some(chat)
+    }
+
+    /// Any text is as good as any other: there is nothing to correct in it.
+    fn repair_is_of_use(&mut self, chat: &ChatSpec) {
+        let mut models = [&chat.model].into_iter().chain(&chat.fallbacks);
+        let asks_for_json = chat.answer != AnswerShape::Text || models.any(is_told_json);
+        // A schema with mistakes is told already.
+        if chat.repair == Repair::Once && !asks_for_json && self.findings.is_empty() {
+            let expected = "a response_schema beside it";
+            let why = Violation::new("repair_attempts", expected, "none");
+            self.error(FindingCode::InvalidWorkerConfig, &why);
+        }
     }
 
     fn fallbacks(&mut self) -> Vec<ProviderConfig> {
@@ -59,5 +78,14 @@ impl Keys<'_> {
         self.findings
             .push(Finding::at(code, self.file, &key, misread.why));
         None
+    }
+}
+
+const fn is_told_json(model: &ProviderConfig) -> bool {
+    match model {
+        ProviderConfig::Ollama(config) => matches!(config.format, Some(AnswerFormat::Json)),
+        ProviderConfig::Simulated(_) | ProviderConfig::OpenAi(_) | ProviderConfig::MiniMax(_) => {
+            false
+        }
     }
 }

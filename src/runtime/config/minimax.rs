@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de};
 
 use super::{
     ApiKeyPlace, BaseUrl, ByteSize, HumanDuration, Limits, default_between_bytes_timeout,
@@ -47,8 +47,12 @@ pub struct MiniMaxConfig {
     /// Longest answer, for calls that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<MaxTokens>,
-    /// How freely the model chooses, for calls that do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How freely the model chooses, for calls that do not say: above 0, at most 1.
+    #[serde(
+        default,
+        deserialize_with = "temperature",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub temperature: Option<Temperature>,
     /// Whether the server is told the JSON Schema that the answer must hold; few models take it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -95,6 +99,19 @@ impl MiniMaxConfig {
             body_max: self.body_max.bytes(),
         }
     }
+}
+
+/// The API answers any other number with an error.
+fn temperature<'de, D: de::Deserializer<'de>>(from: D) -> Result<Option<Temperature>, D::Error> {
+    let raw = f64::deserialize(from)?;
+    if raw > 0.0 && raw <= 1.0 {
+        return Temperature::try_from(raw)
+            .map(Some)
+            .map_err(de::Error::custom);
+    }
+    Err(de::Error::custom(format_args!(
+        "invalid value: {raw}: a temperature of MiniMax is above 0 and at most 1"
+    )))
 }
 
 fn worldwide() -> BaseUrl {

@@ -67,7 +67,7 @@ impl AnswerShape {
                 to: "JSON",
             });
         }
-        answer.json = Some(json);
+        answer.json = Some(Box::new(json));
         Ok(answer)
     }
 }

@@ -93,12 +93,21 @@ impl Gate {
         call: &ModelCall,
         payload: &Payload,
     ) -> Result<Leave, Fault> {
+        match &self.fleet {
+            None => self.breaker.admit().map(Leave::untold),
+            // Boxed, so that simulated calls do not each carry what is said to a fleet.
+            Some(fleet) => Box::pin(self.enter_together(fleet, call, payload)).await,
+        }
+    }
+
+    async fn enter_together(
+        &self,
+        fleet: &Arc<dyn Fleet>,
+        call: &ModelCall,
+        payload: &Payload,
+    ) -> Result<Leave, Fault> {
         loop {
             let ticket = self.breaker.admit()?;
-            let Some(fleet) = &self.fleet else {
-                let told = None;
-                return Ok(Leave { ticket, told });
-            };
             let ask = self.ask(call, payload);
             match fleet.admit(&self.circuit, &ask).await {
                 Admission::Admitted(standing) => {
@@ -189,13 +198,18 @@ impl Gate {
 #[must_use = "an attempt ends as it went"]
 pub(in crate::runtime) struct Leave {
     ticket: Ticket,
-    told: Option<Told>,
+    told: Option<Box<Told>>,
 }
 
 impl Leave {
+    /// Where there is nobody to tell.
+    const fn untold(ticket: Ticket) -> Self {
+        Self { ticket, told: None }
+    }
+
     fn sending(ticket: Ticket, mut told: Told) -> Self {
         told.outcome.spent = Spent::Unknown;
-        let told = Some(told);
+        let told = Some(Box::new(told));
         Self { ticket, told }
     }
 

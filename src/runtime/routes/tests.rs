@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use tokio::time::Instant;
 
 use super::*;
@@ -19,6 +19,7 @@ use crate::{
         fault::{ConnectionFault, HttpStatus, Phase, Refusal},
         observe::{CallStatus, Observe, Validation},
         retry::Stop,
+        stream::{self, Delta},
     },
 };
 
@@ -181,6 +182,34 @@ async fn when_all_fail_the_caller_is_told_what_each_ended_in() {
                 after 4 attempts: no attempt is left; simulated/m-1: ";
     assert!(error.message.starts_with(said), "{}", error.message);
     assert_eq!(left(&away), ["m-0 server_error", "m-1 rate_limited"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_route_wrote_before_it_failed_is_void_once_the_next_one_writes() {
+    let cut = "answer = \"never heard\"\nerrors = [\"cut 1\", \"cut 1\", \"cut 1\", \"cut 1\"]";
+    let routes = routes(&[cut, "answer = \"from the other\""], &Arc::default());
+    let (sink, mut tokens) = stream::channel();
+    let mut streamed = call(HOUR);
+    streamed.tokens = Some(sink);
+    let asking = async move { routes.call(&streamed).await };
+    let reading = async {
+        let (mut text, mut restarts) = (String::new(), 0);
+        while let Some(token) = tokens.next().await {
+            match token.delta {
+                Delta::Content(more) => text += &more,
+                Delta::Reasoning(_) => {}
+                Delta::Restart => {
+                    text.clear();
+                    restarts += 1;
+                }
+            }
+        }
+        (text, restarts)
+    };
+    let (answer, (text, restarts)) = join(asking, reading).await;
+    assert_eq!(answer.expect("an answer").content, "from the other");
+    assert_eq!(text, "from the other", "what came before is void");
+    assert!(restarts > 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -60,7 +60,8 @@ impl Simulated {
         let ending = script.ending(attempt);
         let said = script.says(prompt, &call.request_id, attempt);
         if let (Some(tokens), words @ 1..) = (&call.tokens, ending.words_before()) {
-            script.say(&said, words, tokens, &self.chance).await;
+            // Boxed, so that a call that is not streamed carries nothing for it.
+            Box::pin(script.say(&said, words, tokens, &self.chance)).await;
         }
         match ending.fault(latency) {
             Some(fault) => Err(fault),
