@@ -20,7 +20,7 @@ use tracing_subscriber::{
 use super::*;
 use crate::{
     clock::{Chance, Clock},
-    runtime::{AgentRuntime, Message, Shared},
+    runtime::{AgentRuntime, Message, Shared, stream},
 };
 
 /// The fields of a span or event, by name.
@@ -84,6 +84,10 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Seen {
 const PROMPT: &str = "the secret plan";
 
 async fn seen(script: &str) -> Vec<(String, Fields)> {
+    seen_of(script, None).await
+}
+
+async fn seen_of(script: &str, tokens: Option<TokenSink>) -> Vec<(String, Fields)> {
     let seen = Seen::default();
     let subscriber = tracing_subscriber::registry().with(seen.clone());
     let _scope = tracing::subscriber::set_default(subscriber);
@@ -98,15 +102,22 @@ async fn seen(script: &str) -> Vec<(String, Fields)> {
         ),
     )
     .expect("complete");
-    let call = ModelCall::new(
+    let mut call = ModelCall::new(
         "r-1".parse().expect("valid"),
         "m-1".parse().expect("valid"),
         vec![Message::user(PROMPT)],
         Instant::now() + Duration::from_secs(3_600),
     );
+    call.tokens = tokens;
     // Failed or not: what is seen of it is the subject.
     drop(runtime.call(&call).await);
     seen.all()
+}
+
+/// What is seen of a call whose answer is streamed.
+async fn seen_streaming(script: &str) -> Vec<(String, Fields)> {
+    let (sink, _tokens) = stream::channel();
+    seen_of(script, Some(sink)).await
 }
 
 fn names(seen: &[(String, Fields)]) -> Vec<&str> {
@@ -183,4 +194,21 @@ async fn neither_prompt_nor_answer_is_in_any_of_it() {
         );
         assert!(seen.contains("r-1") && !seen.contains("secret"), "{seen}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streamed_call_shows_how_long_its_last_attempt_took_to_the_first_word() {
+    let script = "answer = \"hi you\"\nlatency = \"250ms\"\nword_latency = \"1s\"\n\
+                  errors = [\"cut 1\"]";
+    let streamed = seen_streaming(script).await;
+    let api_call = fields(&streamed, "api-call < agent-runtime-request");
+    assert_eq!(api_call["gen_ai.request.stream"], "true");
+    assert_eq!(api_call["gen_ai.response.time_to_first_chunk"], "0.25");
+    let whole = seen(script).await;
+    let api_call = fields(&whole, "api-call < agent-runtime-request");
+    assert!(
+        !api_call
+            .keys()
+            .any(|key| key.contains("stream") || key.contains("first_chunk"))
+    );
 }
