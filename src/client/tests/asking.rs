@@ -111,3 +111,26 @@ async fn the_same_request_in_another_chain_is_no_duplicate_to_the_broker() {
     assert!(id(0).is_some());
     assert_ne!(id(0), id(1));
 }
+
+/// The first word of an answer, as the worker tells it.
+fn first_word(body: &str) -> ResultMessage {
+    ResultMessage {
+        subject: Subjects::default().token(&correlation(), &request()),
+        headers: Headers::new(),
+        body: body.to_owned().into(),
+    }
+}
+
+#[tokio::test]
+async fn a_word_that_is_told_while_the_request_is_still_being_published_is_heard() {
+    let world = World::new().await;
+    world.exchange.answer_on_publish(first_word("no token"));
+    let said = r#"{"index":0,"content":"Paid"}"#;
+    world.exchange.answer_on_publish(first_word(said));
+    let (invoked, mut hearing) = world.client.invoke_heard(invocation()).await.unwrap();
+    assert!(matches!(invoked, Invoked::Pending(_)), "{invoked:?}");
+    let Heard::Says(heard) = hearing.next().await else {
+        panic!("nothing is missing");
+    };
+    assert_eq!(heard.to_json(), said.as_bytes());
+}
