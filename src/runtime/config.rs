@@ -247,10 +247,23 @@ mod tests {
              errors = [\"503\", \"429 2s\", \"timeout\"]\n[[rules]]\nwhen = \"pay\"\nanswer = \"paid\"".to_owned(),
             "provider = \"ollama\"\nmodel = \"m\"\nformat = \"json\"".to_owned(),
             minimax("route = \"openai\"\ntemperature = 1.0"),
+            openai("[limits]\nrequests_per_minute = 500\ntokens_per_minute = 200000"),
         ] {
             let config = read(&table).expect("well formed");
             let printed = toml::to_string(&config).expect("prints");
             assert_eq!(read(&printed), Ok(config), "{printed}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_none_names_its_key() {
+        for (limits, key) in [
+            ("requests_per_minute = 0", "limits.requests_per_minute"),
+            ("tokens_per_minute = \"9k\"", "limits.tokens_per_minute"),
+            ("rpm = 9", "rpm"),
+        ] {
+            let said = read(&openai(&format!("[limits]\n{limits}"))).expect_err(limits);
+            assert!(said.contains(key), "{limits}: {said}");
         }
     }
 

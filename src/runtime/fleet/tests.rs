@@ -199,6 +199,24 @@ async fn a_probe_that_is_dropped_makes_room_for_another_workers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_is_asked_about_a_simulated_model() {
+    let fleet = Together::new();
+    let config: ProviderConfig = toml::from_str("provider = \"simulated\"").expect("well formed");
+    let shared = Shared {
+        fleet: Arc::<Together>::clone(&fleet),
+        ..Shared::new(Clock::system(), Chance::system(), Arc::new(()))
+    };
+    let connector = config.connect(|_| None, &shared).expect("complete");
+    let worker = Worker {
+        payload: connector.build(&call(HOUR)),
+        gate: Gate::new(&connector, &shared),
+    };
+    worker.attempts(10, &refused(500, None)).await;
+    assert!(worker.is_refused().await, "it has a breaker of its own");
+    assert_eq!(fleet.asked(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_worker_that_loses_the_fleet_finds_out_for_itself() {
     let fleet = Together::new();
     let (one, other) = (Worker::new(&fleet, ""), Worker::new(&fleet, ""));

@@ -3,14 +3,14 @@
 --
 -- KEYS[1]  PREFIX:{pNN}:circuit:<name>, a hash: state (closed where there is none), gen, until (of
 --          an open one), ok and bad (of a half-open one), percent that had failed when it opened,
---          hold (until when the server wants to be left alone), rl ra tl ta (level and time of the
---          buckets of requests and of tokens)
+--          hold (until when the server wants to be left alone), failed_at (the last time), rl ra
+--          tl ta (level and time of the buckets of requests and of tokens)
 -- ARGV     the rules, 1 to 7: window ms, finished at least, failed percent, open for ms, probes,
 --          majority, lease of a probe ms
 --
--- Beside it, in the same slot: window:<name>, a hash of 20 steps 'number finished failed';
--- probes:<name>, the probes that are out, by the end of their lease; pass:<name>:<pass>, what an
--- attempt that is out took; told:<name>:<pass>, that its end was told. All of them expire.
+-- Beside it, in the same slot: window:<name>, 20 steps 'number finished failed'; probes:<name>, the
+-- probes that are out, by the end of their lease; pass:<name>:<pass>, what an attempt that is out
+-- took; told:<name>:<pass>, that its end was told. All of them expire.
 
 local base, name = parts(KEYS[1])
 local window_key, probes_key = base .. 'window:' .. name, base .. 'probes:' .. name
@@ -25,10 +25,13 @@ local PROBES_DECIDE_WITHIN = 1000
 local kept = 3600000 + lease
 local STEPS = 20
 
-local stored = call('HMGET', KEYS[1], 'state', 'gen', 'until', 'ok', 'bad', 'percent', 'hold')
+local stored = call('HMGET', KEYS[1],
+  'state', 'gen', 'until', 'ok', 'bad', 'percent', 'hold', 'failed_at')
 local state, generation = stored[1] or 'closed', tonumber(stored[2]) or 0
-local ends, succeeded, failed = tonumber(stored[3]) or 0, tonumber(stored[4]) or 0, tonumber(stored[5]) or 0
+local ends = tonumber(stored[3]) or 0
+local succeeded, failed = tonumber(stored[4]) or 0, tonumber(stored[5]) or 0
 local percent, hold = tonumber(stored[6]) or 0, tonumber(stored[7]) or 0
+local failed_at = tonumber(stored[8]) or 0
 
 local function pass_key(pass)
   return base .. 'pass:' .. name .. ':' .. pass
@@ -78,26 +81,33 @@ local function pass_time()
   end
 end
 
+-- What a place of the window counts, unless that is older than the oldest step.
+local function counted(text, oldest)
+  local step, finished, ill = string.match(text or '', '(%d+) (%d+) (%d+)')
+  if not step or tonumber(step) < oldest then return 0, 0 end
+  return tonumber(finished), tonumber(ill)
+end
+
 -- Counts the end of an attempt while closed, and opens where too many of the window failed.
 local function count(ill)
   local step = math.floor(now * STEPS / window)
-  local all, seen_finished, seen_failed = call('HGETALL', window_key), 0, 0
-  local mine, mine_failed = 0, 0
-  for i = 2, #all, 2 do
-    local number, n, f = string.match(all[i], '(%d+) (%d+) (%d+)')
-    number, n, f = tonumber(number), tonumber(n), tonumber(f)
-    if number > step - STEPS then
-      seen_finished, seen_failed = seen_finished + n, seen_failed + f
-      if number == step then mine, mine_failed = n, f end
-    end
-  end
-  call('HSET', window_key, whole(step % STEPS),
-    whole(step) .. ' ' .. whole(mine + 1) .. ' ' .. whole(mine_failed + ill))
+  local place = whole(step % STEPS)
+  local of_step, ill_of_step = counted(call('HGET', window_key, place), step)
+  call('HSET', window_key, place,
+    whole(step) .. ' ' .. whole(of_step + 1) .. ' ' .. whole(ill_of_step + ill))
   call('PEXPIRE', window_key, whole(window * 2))
-  seen_finished, seen_failed = seen_finished + 1, seen_failed + ill
-  if seen_finished >= finished_min and seen_failed * 100 > seen_finished * failed_percent then
-    open(seen_failed, seen_finished)
+  if ill == 1 then
+    failed_at = now
+    set('failed_at', whole(now))
   end
+  -- While nothing fails there is nothing to add up.
+  if now - failed_at > window then return end
+  local seen, seen_ill = 0, 0
+  for _, text in ipairs(call('HVALS', window_key)) do
+    local of_this, ill_of_this = counted(text, step - STEPS + 1)
+    seen, seen_ill = seen + of_this, seen_ill + ill_of_this
+  end
+  if seen >= finished_min and seen_ill * 100 > seen * failed_percent then open(seen_ill, seen) end
 end
 
 -- {'refused', state, ms until it is worth asking again, percent} where none is let through.
