@@ -278,8 +278,8 @@ impl Fault {
         }
     }
 
-    /// What the attempt says of the server's health. One that answers, even with a refusal, is
-    /// well; one that was not given the time to answer may be.
+    /// What the attempt says of the server's health. A refusal and an answer that breaks the
+    /// contract say nothing: a bad request is no outage, and no proof that one is over.
     #[must_use]
     pub const fn health(&self) -> Ended {
         match self {
@@ -291,20 +291,20 @@ impl Fault {
             | Self::DeadlinePassed
             | Self::CircuitOpen { .. }
             | Self::CallsSpent { .. }
-            | Self::Throttled { .. } => Ended::Neutral,
-            Self::Connection { .. }
-            | Self::Timeout { .. }
-            | Self::Server(_)
-            | Self::Overloaded(_)
-            | Self::Incomplete { .. } => Ended::Failure,
-            Self::RateLimited(_)
+            | Self::Throttled { .. }
+            | Self::RateLimited(_)
             | Self::TokenLimited(_)
             | Self::QuotaExhausted(_)
             | Self::Auth(_)
             | Self::Rejected(_)
             | Self::Contract(_)
             | Self::Unfit(_)
-            | Self::BodyTooLarge { .. } => Ended::Success,
+            | Self::BodyTooLarge { .. } => Ended::Neutral,
+            Self::Connection { .. }
+            | Self::Timeout { .. }
+            | Self::Server(_)
+            | Self::Overloaded(_)
+            | Self::Incomplete { .. } => Ended::Failure,
         }
     }
 }

@@ -40,10 +40,13 @@ async fn a_probe_that_is_refused_or_breaks_the_contract_frees_its_place() {
     ] {
         let runtime = runtime(MODEL);
         half_open(&runtime).await;
-        // More of them than there are probes: none of them takes a place for good.
+        // More of them than there are probes: none of them takes a place for good ...
         for _ in 0..10 {
             assert_eq!(ended(&runtime, prompt).await, expected);
         }
+        // ... and none is taken for proof that the server is well: three failures open it again.
+        assert_eq!(ended(&runtime, "fail").await, "circuit_open", "{prompt}");
+        advance(Duration::from_secs(10)).await;
         for _ in 0..10 {
             assert_eq!(ended(&runtime, "hello").await, "answer", "{prompt}");
         }
@@ -60,7 +63,9 @@ async fn a_refusal_neither_opens_it_nor_wipes_the_failures_before() {
     }
     advance(Duration::from_secs(10)).await;
     assert_eq!(ended(&runtime, "fail").await, "server_error");
-    assert_eq!(ended(&runtime, "limit").await, "rate_limited");
+    for _ in 0..50 {
+        assert_eq!(ended(&runtime, "limit").await, "rate_limited");
+    }
     assert_eq!(ended(&runtime, "fail").await, "server_error");
     assert_eq!(
         ended(&runtime, "fail").await,
