@@ -66,6 +66,8 @@ struct Screen<'o> {
     spinner: Option<ProgressBar>,
     /// Something of the answer, which begins a line.
     written: bool,
+    /// Something of what the model thinks, likewise.
+    thought: bool,
     missed: bool,
     whole: bool,
 }
@@ -77,6 +79,7 @@ impl<'o> Screen<'o> {
             reader,
             spinner,
             written: false,
+            thought: false,
             missed: false,
             whole: false,
         }
@@ -103,14 +106,18 @@ impl<'o> Screen<'o> {
     fn read_out(&mut self, says: &Says) -> io::Result<()> {
         match says {
             Says::Content(text) => {
+                self.end_thought();
                 self.written = true;
                 self.output.raw(show::plain(text).as_bytes())
             }
             Says::Reasoning(text) => {
+                self.end_line()?;
+                self.thought = true;
                 self.output.dim(&show::plain(text));
                 Ok(())
             }
             Says::Restart(_) => {
+                self.end_thought();
                 self.missed = false;
                 if self.written {
                     self.interrupt(AGAIN)
@@ -126,9 +133,17 @@ impl<'o> Screen<'o> {
     }
 
     fn interrupt(&mut self, words: &str) -> io::Result<()> {
+        self.end_thought();
         self.end_line()?;
         self.output.error(words);
         Ok(())
+    }
+
+    /// What the model thinks and what it says stand on lines of their own.
+    fn end_thought(&mut self) {
+        if std::mem::take(&mut self.thought) {
+            self.output.dim("\n");
+        }
     }
 
     fn end_line(&mut self) -> io::Result<()> {
@@ -140,6 +155,7 @@ impl<'o> Screen<'o> {
 
     fn end(mut self) -> io::Result<Shown> {
         if self.reader == Reader::Person {
+            self.end_thought();
             self.end_line()?;
         }
         Ok(if self.whole {
@@ -207,7 +223,7 @@ mod tests {
             Says::Done(True),
         ];
         let (text, shown) = shown(Reader::Person, all(&says));
-        assert_eq!(text, "\u{1b}[2mhm\u{1b}[0mHello\n");
+        assert_eq!(text, "\u{1b}[2mhm\u{1b}[0m\u{1b}[2m\n\u{1b}[0mHello\n");
         assert_eq!(shown, Shown::Wholly);
     }
 
