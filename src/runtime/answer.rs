@@ -34,6 +34,14 @@ pub struct ModelAnswer {
     pub metadata: Map<String, Value>,
 }
 
+impl ModelAnswer {
+    /// What the provider calls this answer, if it told.
+    #[must_use]
+    pub fn response_id(&self) -> Option<&str> {
+        self.metadata.get("response_id")?.as_str()
+    }
+}
+
 impl fmt::Debug for ModelAnswer {
     /// Everything but the words: an answer never reaches a log by way of `{:?}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -107,8 +107,7 @@ impl AgentRuntime {
 
     async fn answered(&self, call: &ModelCall, request: &Span) -> Result<ModelAnswer, CallFailed> {
         let payload = self.built(call);
-        let api_call =
-            observe::api_call_span(self.connector.endpoint(), self.connector.provider(), call);
+        let api_call = observe::api_call_span(&self.connector, call);
         let attempts = self.attempts(call, &payload, request);
         let outcome = attempts.instrument(api_call.clone()).await;
         observe::api_call_ended(&api_call, &outcome);

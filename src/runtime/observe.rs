@@ -7,14 +7,18 @@ use std::{fmt, time::Duration};
 
 use tracing::{Span, debug, error, field::Empty, info, info_span, warn};
 
+pub(super) use self::conventions::{
+    api_call_ended, api_call_span, attempt_ended, requested, responded, retry_span, streamed,
+};
 use super::{
     AgentRuntime, CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
     breaker::{BreakerState, Change, CircuitName},
     contract::Coercion,
     retry::Attempt,
-    stream::TokenSink,
 };
 use crate::{circuit::Throttle, clock::WallTime, contract::Violation};
+
+mod conventions;
 
 /// Counts what happens to calls. The runtime does not know where the counts go.
 pub trait Observe: Send + Sync + fmt::Debug {
@@ -95,37 +99,6 @@ pub(super) fn build_span() -> Span {
     info_span!("request-build", payload_size = Empty)
 }
 
-pub(super) fn api_call_span(endpoint: &str, provider: &'static str, call: &ModelCall) -> Span {
-    info_span!(
-        "api-call",
-        endpoint,
-        status_code = Empty,
-        otel.kind = "client",
-        gen_ai.operation.name = "chat",
-        gen_ai.provider.name = provider,
-        gen_ai.request.model = %call.model,
-        gen_ai.request.stream = call.tokens.as_ref().map(|_| true),
-        gen_ai.response.model = Empty,
-        gen_ai.response.time_to_first_chunk = Empty,
-        gen_ai.usage.input_tokens = Empty,
-        gen_ai.usage.output_tokens = Empty,
-        error.type = Empty,
-    )
-}
-
-/// None for the first attempt, which the span around it already shows.
-pub(super) fn retry_span(attempt: Attempt) -> Span {
-    let attempt_num = attempt.number();
-    match attempt_num {
-        0 => Span::none(),
-        1 => info_span!("retry-attempt-1", attempt_num, error = Empty),
-        2 => info_span!("retry-attempt-2", attempt_num, error = Empty),
-        3 => info_span!("retry-attempt-3", attempt_num, error = Empty),
-        // Names of spans are fixed when the program is built; the number stands in the field.
-        _ => info_span!("retry-attempt-N", attempt_num, error = Empty),
-    }
-}
-
 pub(super) fn parse_span(request: &Span, response_size: usize) -> Span {
     info_span!(parent: request, "response-parse", response_size)
 }
@@ -136,43 +109,6 @@ pub(super) fn validate_span(request: &Span) -> Span {
 
 pub(super) fn emit_span(output_size: usize) -> Span {
     info_span!("response-emit", output_size)
-}
-
-/// Notes on the attempt's span how it ended.
-pub(super) fn attempt_ended(attempt: &Span, outcome: &Result<ModelAnswer, Fault>) {
-    if let Err(fault) = outcome {
-        attempt.record("error", fault.error_type());
-    }
-}
-
-/// Notes on the span around all attempts how they ended. Once, when that is known: what is recorded
-/// twice is sent twice, and a collector may show either.
-pub(super) fn api_call_ended(api_call: &Span, outcome: &Result<ModelAnswer, CallFailed>) {
-    match outcome {
-        Ok(answer) => {
-            api_call.record("status_code", 200);
-            api_call.record("gen_ai.response.model", answer.model.as_str());
-            api_call.record("gen_ai.usage.input_tokens", answer.usage.prompt_tokens);
-            api_call.record("gen_ai.usage.output_tokens", answer.usage.completion_tokens);
-        }
-        Err(CallFailed { fault, .. }) => {
-            api_call.record("error.type", fault.error_type());
-            if let Some(status) = fault.http_status() {
-                api_call.record("status_code", status.0);
-            }
-        }
-    }
-}
-
-/// Notes on the call's span how long its latest attempt took to the first word, in seconds.
-pub(super) fn streamed(api_call: &Span, call: &ModelCall) {
-    let to_first = call.tokens.as_ref().and_then(TokenSink::time_to_first);
-    if let Some(to_first) = to_first {
-        api_call.record(
-            "gen_ai.response.time_to_first_chunk",
-            to_first.as_secs_f64(),
-        );
-    }
 }
 
 /// Notes on the validation's span what the contract said.

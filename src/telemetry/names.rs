@@ -5,6 +5,9 @@
 
 use tracing::Level;
 
+/// The attributes of OpenTelemetry's conventions.
+pub mod conventions;
+
 /// How a metric behaves over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {

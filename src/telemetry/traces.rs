@@ -18,6 +18,7 @@ use crate::runtime::connector::transport::install_tls;
 
 /// What the standard variables say.
 pub mod config;
+mod lists;
 mod reporting;
 
 /// How long the last spans may take to reach the collector when a process ends.

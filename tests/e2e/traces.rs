@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use async_nats::HeaderMap;
 use axum::{Router, body::Bytes, extract::State, routing::post};
 use opentelemetry_proto::tonic::{
     collector::trace::v1::ExportTraceServiceRequest,
@@ -9,7 +10,10 @@ use opentelemetry_proto::tonic::{
     trace::v1::Span,
 };
 use prost::Message as _;
-use puruto_fleet::telemetry::names::SPANS;
+use puruto_fleet::telemetry::names::{
+    SPANS,
+    conventions::{CONVENTIONS, ConventionDef, NAMESPACES},
+};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
@@ -70,6 +74,7 @@ fn attribute(span: &Span, key: &str) -> Option<String> {
         Held::StringValue(text) => Some(text.clone()),
         Held::IntValue(number) => Some(number.to_string()),
         Held::DoubleValue(number) => Some(number.to_string()),
+        Held::ArrayValue(list) => Some(format!("a list of {}", list.values.len())),
         other => panic!("{key} is {other:?}"),
     }
 }
@@ -80,6 +85,7 @@ async fn model() -> MockServer {
     let answer = |finish_reason: &str| {
         let message = json!({"role": "assistant", "content": "paid"});
         ResponseTemplate::new(200).set_body_json(json!({
+            "id": "a-1",
             "model": "m-1-0815",
             "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
             "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
@@ -100,7 +106,8 @@ async fn model() -> MockServer {
 async fn spans() -> (Vec<Span>, MockServer) {
     let (model, collector) = (model().await, Collector::start().await);
     let clerk = format!(
-        "[model]\nprovider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m-1\"",
+        "[model]\nprovider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m-1\"\n\
+         temperature = 0.5\nmax_tokens = 64",
         model.uri()
     );
     let fleet = Fleet::of(&[("clerk", &clerk)]).await;
@@ -109,13 +116,60 @@ async fn spans() -> (Vec<Span>, MockServer) {
     let wire = fleet.wire().await;
     let ask = async |id: &str| -> Value {
         let asked = request(id, "clerk", "Pay");
-        wire.ask(&asked).await;
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Msg-Id", id);
+        wire.publish_with("puruto.invoke.clerk", headers, asked.to_string())
+            .await;
         json_of(&wire.result(&asked).await.payload)
     };
     assert_eq!(ask("traced-1").await["status"], "ok");
     assert_eq!(ask("traced-2").await["error"]["code"], "INVALID_RESPONSE");
     worker.drain().await;
     (collector.spans(), model)
+}
+
+/// The span of this name in the request that was answered.
+fn of_first<'s>(spans: &'s [Span], name: &str) -> &'s Span {
+    let request = spans.iter().find(|span| {
+        span.name == "agent-runtime-request"
+            && attribute(span, "request_id").as_deref() == Some("traced-1")
+    });
+    let trace = &request.expect("the request").trace_id;
+    let found = spans
+        .iter()
+        .find(|span| span.name == name && span.trace_id == *trace);
+    found.unwrap_or_else(|| panic!("no {name} among {spans:#?}"))
+}
+
+/// Every attribute of the conventions stands in the table under its span, and every one in the
+/// table arrived, but for those of an answer that is streamed.
+fn hold_the_conventions(spans: &[Span]) {
+    for span in spans {
+        let row = ConventionDef::of(&span.name).map_or(&[][..], |row| row.attributes);
+        for KeyValue { key, .. } in &span.attributes {
+            let of_a_convention = NAMESPACES.iter().any(|it| key.starts_with(it));
+            assert!(
+                !of_a_convention || row.contains(&key.as_str()),
+                "{key} of {}",
+                span.name
+            );
+        }
+    }
+    let streamed = [
+        "gen_ai.request.stream",
+        "gen_ai.response.time_to_first_chunk",
+    ];
+    for row in CONVENTIONS {
+        let is_it =
+            |span: &&Span| ConventionDef::of(&span.name).is_some_and(|it| it.span == row.span);
+        for key in row.attributes.iter().filter(|it| !streamed.contains(it)) {
+            let carried = spans
+                .iter()
+                .filter(is_it)
+                .any(|span| attribute(span, key).is_some());
+            assert!(carried, "{key} on no {}", row.span);
+        }
+    }
 }
 
 #[tokio::test]
@@ -149,29 +203,42 @@ async fn every_span_of_a_call_arrives_at_a_collector_with_its_parent_and_its_att
         }
     }
 
-    let of_first = |name: &str| {
-        let request = spans.iter().find(|span| {
-            span.name == "agent-runtime-request"
-                && attribute(span, "request_id").as_deref() == Some("traced-1")
-        });
-        let trace = request.expect("the request").trace_id.clone();
-        let found = spans
-            .iter()
-            .find(|span| span.name == name && span.trace_id == trace);
-        found.unwrap_or_else(|| panic!("no {name} among {spans:#?}"))
-    };
-    let api_call = of_first("api-call");
+    let api_call = of_first(&spans, "api-call");
     let shown = |key| attribute(api_call, key).unwrap_or_default();
     assert!(shown("endpoint").starts_with(&model.uri()), "{api_call:#?}");
     assert_eq!(shown("status_code"), "200");
+    let failed = of_first(&spans, "retry-attempt-1");
+    assert_eq!(attribute(failed, "error").as_deref(), Some("server_error"));
+    let answered = of_first(&spans, "retry-attempt-2");
+    assert_eq!(attribute(answered, "attempt_num").as_deref(), Some("2"));
+    assert_eq!(attribute(answered, "error"), None);
+}
+
+#[tokio::test]
+async fn what_the_conventions_of_opentelemetry_tell_of_a_call_arrives_under_their_names() {
+    let (spans, model) = spans().await;
+    hold_the_conventions(&spans);
+    let api_call = of_first(&spans, "api-call");
+    let shown = |key| attribute(api_call, key).unwrap_or_default();
     assert_eq!(shown("gen_ai.provider.name"), "openai");
     assert_eq!(shown("gen_ai.request.model"), "m-1");
     assert_eq!(shown("gen_ai.response.model"), "m-1-0815");
     assert_eq!(shown("gen_ai.usage.input_tokens"), "3");
     assert_eq!(shown("gen_ai.usage.output_tokens"), "2");
-    let failed = of_first("retry-attempt-1");
-    assert_eq!(attribute(failed, "error").as_deref(), Some("server_error"));
-    let answered = of_first("retry-attempt-2");
-    assert_eq!(attribute(answered, "attempt_num").as_deref(), Some("2"));
-    assert_eq!(attribute(answered, "error"), None);
+    assert_eq!(shown("gen_ai.request.temperature"), "0.5");
+    assert_eq!(shown("gen_ai.request.max_tokens"), "64");
+    assert_eq!(shown("gen_ai.output.type"), "text");
+    assert_eq!(shown("gen_ai.response.id"), "a-1");
+    assert_eq!(shown("gen_ai.response.finish_reasons"), "a list of 1");
+    assert_eq!(shown("server.address"), "127.0.0.1");
+    assert_eq!(shown("server.port"), model.address().port().to_string());
+    // The first request, which has no attempt's span of its own.
+    assert_eq!(shown("http.response.status_code"), "503");
+    assert_eq!(shown("http.request.resend_count"), "");
+    let answered = of_first(&spans, "retry-attempt-2");
+    let of_request = |key| attribute(answered, key).unwrap_or_default();
+    assert_eq!(of_request("http.request.method"), "POST");
+    assert_eq!(of_request("http.response.status_code"), "200");
+    assert_eq!(of_request("http.request.resend_count"), "2");
+    assert_eq!(of_request("url.full"), shown("endpoint"));
 }

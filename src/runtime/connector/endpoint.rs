@@ -26,7 +26,7 @@ use crate::{
         Fault,
         config::{Authorization, Mistake},
         fault::HttpStatus,
-        retry_after,
+        observe, retry_after,
     },
 };
 
@@ -142,6 +142,15 @@ impl Endpoint {
         self.url.authority()
     }
 
+    /// The host alone.
+    pub(super) fn address(&self) -> Option<&str> {
+        self.url.host_str()
+    }
+
+    pub(super) fn port(&self) -> Option<u16> {
+        self.url.port_or_known_default()
+    }
+
     pub(super) const fn pool(&self) -> &HostPool {
         &self.pool
     }
@@ -160,9 +169,12 @@ impl Endpoint {
         *request.uri_mut() = self.target.clone();
         *request.headers_mut() = self.headers.clone();
         let rules = self.pool.rules();
+        observe::requested(self.url.as_str());
         let answered = exchange(request, permit, &self.route, rules, &self.limits).await?;
+        let status = HttpStatus(answered.head.status.as_u16());
+        observe::responded(status);
         Ok(Response {
-            status: HttpStatus(answered.head.status.as_u16()),
+            status,
             retry_after: self.retry_after(&answered.head.headers),
             headers: answered.head.headers,
             body: answered.body,

@@ -39,7 +39,7 @@ use self::{
     transport::Permit,
 };
 use super::{
-    Fault, ModelCall, ModelName,
+    Fault, MaxTokens, ModelCall, ModelName, Temperature,
     breaker::{Breaker, BreakerRules, CircuitName, Circuits},
     contract::{AnswerShape, Draft},
     fleet::Quota,
@@ -184,6 +184,31 @@ impl Connector {
             Self::Ollama(ollama) => ollama.quota(),
             Self::MiniMax(minimax) => minimax.quota(),
         }
+    }
+
+    /// How freely the model is to choose: what the call says, else the configuration.
+    pub(super) fn temperature(&self, call: &ModelCall) -> Option<Temperature> {
+        call.temperature.or_else(|| match self {
+            Self::Simulated(_) => None,
+            Self::OpenAi(openai) => openai.temperature(),
+            Self::Ollama(ollama) => ollama.temperature(),
+            Self::MiniMax(minimax) => minimax.temperature(),
+        })
+    }
+
+    /// The longest answer: what the call says, else the configuration.
+    pub(super) fn max_tokens(&self, call: &ModelCall) -> Option<MaxTokens> {
+        call.max_tokens.or_else(|| self.quota().max_tokens)
+    }
+
+    /// The name or address of its server, without the port.
+    pub(super) fn server_address(&self) -> Option<&str> {
+        self.server()?.address()
+    }
+
+    /// The port of its server.
+    pub(super) fn server_port(&self) -> Option<u16> {
+        self.server()?.port()
     }
 
     fn host(&self) -> &str {

@@ -20,7 +20,10 @@ use tracing_subscriber::{
 use super::*;
 use crate::{
     clock::{Chance, Clock},
-    runtime::{AgentRuntime, Message, Shared, stream},
+    runtime::{
+        AgentRuntime, Message, Shared,
+        stream::{self, TokenSink},
+    },
 };
 
 /// The fields of a span or event, by name.
@@ -165,6 +168,12 @@ async fn a_retried_call_shows_the_specified_spans_and_events() {
     assert_eq!(
         fields(&seen, "retry-attempt-1 < api-call")["attempt_num"],
         "1"
+    );
+    let no_request = |name| !fields(&seen, name).keys().any(|key| key.contains("url"));
+    assert!(no_request("api-call < agent-runtime-request"));
+    assert!(
+        no_request("retry-attempt-1 < api-call"),
+        "no server was asked"
     );
     let validated = fields(&seen, "contract-validate < agent-runtime-request");
     assert_eq!(validated["result"], "\"valid\"");

@@ -17,7 +17,10 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use super::{EVENTS, SPANS};
+use super::{
+    EVENTS, SPANS,
+    conventions::{ConventionDef, NAMESPACES},
+};
 use crate::{
     clock::{Chance, Clock},
     runtime::{
@@ -134,6 +137,20 @@ async fn the_spans_of_a_call_stand_in_the_table_with_their_parents_and_attribute
     }
     let expected: Names = SPANS.iter().map(|row| row.name).collect();
     assert_eq!(seen, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_attributes_of_the_conventions_on_a_calls_spans_are_those_of_the_table() {
+    let emitted = emitted_by_calls(&Metrics::new([])).await;
+    let mut shown = 0;
+    for (span, (_, fields)) in &emitted.spans {
+        let of_a_convention = |name: &&str| NAMESPACES.iter().any(|it| name.starts_with(it));
+        let ours: Names = fields.iter().copied().filter(of_a_convention).collect();
+        let row = ConventionDef::of(span).map_or(&[][..], |row| row.attributes);
+        assert_eq!(ours, row.iter().copied().collect(), "on {span}");
+        shown += ours.len();
+    }
+    assert!(shown > 0);
 }
 
 #[tokio::test(start_paused = true)]

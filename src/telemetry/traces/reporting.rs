@@ -13,6 +13,8 @@ use opentelemetry_sdk::{
     trace::{SpanData, SpanExporter},
 };
 
+use super::lists::listed;
+
 /// An exporter whose failures are logged when they begin and when they end.
 #[derive(Debug)]
 pub(super) struct Reporting<E> {
@@ -40,7 +42,7 @@ impl<E> Reporting<E> {
 
 impl<E: SpanExporter> SpanExporter for Reporting<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let result = self.inner.export(batch).await;
+        let result = self.inner.export(listed(batch)).await;
         self.report(&result);
         result
     }

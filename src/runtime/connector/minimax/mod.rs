@@ -21,7 +21,7 @@ use super::{
     transport::Permit,
 };
 use crate::runtime::{
-    Fault, ModelCall, ModelName,
+    Fault, ModelCall, ModelName, Temperature,
     config::{Authorization, MiniMaxConfig, MiniMaxRoute, Mistake},
     fault::ProviderCode,
     fleet::Quota,
@@ -76,6 +76,10 @@ impl MiniMax {
 
     pub(super) const fn model(&self) -> &ModelName {
         &self.model
+    }
+
+    pub(super) const fn temperature(&self) -> Option<Temperature> {
+        self.defaults.temperature
     }
 
     pub(super) const fn quota(&self) -> Quota {

@@ -14,7 +14,7 @@ use super::{
     Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, streamed, transport::Permit,
 };
 use crate::runtime::{
-    Fault, ModelCall, ModelName,
+    Fault, ModelCall, ModelName, Temperature,
     config::{AnswerFormat, Authorization, Mistake, OllamaConfig},
     contract::AnswerShape,
     fault::Refusal,
@@ -69,6 +69,10 @@ impl Ollama {
 
     pub(super) const fn model(&self) -> &ModelName {
         &self.model
+    }
+
+    pub(super) const fn temperature(&self) -> Option<Temperature> {
+        self.defaults.temperature
     }
 
     pub(super) const fn quota(&self) -> Quota {

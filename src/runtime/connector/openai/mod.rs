@@ -21,7 +21,7 @@ use super::{
     transport::Permit,
 };
 use crate::runtime::{
-    Fault, ModelCall, ModelName,
+    Fault, ModelCall, ModelName, Temperature,
     config::{Authorization, Mistake, OpenAiConfig},
     contract::{Draft, DraftUsage},
     fleet::Quota,
@@ -70,6 +70,10 @@ impl OpenAi {
 
     pub(super) const fn model(&self) -> &ModelName {
         &self.model
+    }
+
+    pub(super) const fn temperature(&self) -> Option<Temperature> {
+        self.defaults.temperature
     }
 
     pub(super) const fn quota(&self) -> Quota {
