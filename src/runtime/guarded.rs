@@ -153,7 +153,7 @@ impl AgentRuntime {
                 }
             };
             return Err(CallFailed {
-                attempts: calls(&fault, attempt),
+                attempts: call.made.next().number(),
                 fault,
                 why,
                 routes: Vec::new(),
@@ -188,10 +188,6 @@ impl AgentRuntime {
             });
         }
         let leave = self.gate.enter(call, payload).await?;
-        call.made.add();
-        if attempt == Attempt::FIRST {
-            self.shared.budget.called();
-        }
         let outcome = self.attempt(call, payload, attempt, request).await;
         leave.end(&outcome);
         outcome
@@ -238,7 +234,13 @@ impl AgentRuntime {
         attempt: Attempt,
         permit: Permit,
     ) -> Result<Reply, Fault> {
+        // It may have closed to us while others had every connection.
+        self.gate.recheck()?;
         let after = self.limit(call)?;
+        call.made.add();
+        if attempt == Attempt::FIRST {
+            self.shared.budget.called();
+        }
         let tried = self.connector.attempt(call, payload, attempt, permit);
         let phase = Phase::Attempt;
         let late = |_| Err(Fault::Timeout { phase, after });
@@ -283,16 +285,6 @@ impl AgentRuntime {
             // The contract was not asked.
             Err(None) => {}
         }
-    }
-}
-
-/// How often the server was called when this fault ended it.
-const fn calls(fault: &Fault, attempt: Attempt) -> u8 {
-    match fault {
-        Fault::CircuitOpen { .. } | Fault::CallsSpent { .. } | Fault::Throttled { .. } => {
-            attempt.number()
-        }
-        _ => attempt.calls(),
     }
 }
 

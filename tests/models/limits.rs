@@ -71,11 +71,11 @@ async fn each_bound_of_a_table_ends_what_exceeds_it_and_is_told_by_its_name() {
     }
 }
 
-/// A runtime whose pool has one connection, and little time to wait for it.
-fn crowded(table: &str) -> AgentRuntime {
+/// A runtime whose pool has one connection, and so much time to wait for it.
+fn crowded(table: &str, acquire_timeout: Duration) -> AgentRuntime {
     let pools = Pools::new(PoolRules {
         connections: ConnectionLimit::nearest(1),
-        acquire_timeout: SHORT,
+        acquire_timeout,
         ..PoolRules::default()
     });
     let shared = Shared {
@@ -92,9 +92,8 @@ fn crowded(table: &str) -> AgentRuntime {
 async fn a_crowd_of_our_own_is_no_fault_of_the_server() {
     let server = FaultServer::start([Deed::silence()], Deed::json(&good())).await;
     let base_url = server.base_url();
-    let runtime = crowded(&format!(
-        "provider = \"openai\"\nbase_url = \"{base_url}\"\nmodel = \"m-1\"\n"
-    ));
+    let table = format!("provider = \"openai\"\nbase_url = \"{base_url}\"\nmodel = \"m-1\"\n");
+    let runtime = crowded(&table, SHORT);
     let first = call("hi", PLENTY);
     let mut held = Box::pin(runtime.call(&first));
     assert!(timeout(SHORT, &mut held).await.is_err(), "it is held");
@@ -118,4 +117,23 @@ async fn a_crowd_of_our_own_is_no_fault_of_the_server() {
     drop(held);
     let next = runtime.call(&call("hi", PLENTY)).await;
     assert_eq!(next.expect("its circuit is closed").content, "hi");
+}
+
+#[tokio::test]
+async fn a_circuit_that_opens_stops_also_those_who_wait_for_a_connection() {
+    let server = FaultServer::start([], Deed::respond(500, "", "{}")).await;
+    let base_url = server.base_url();
+    let table = format!("provider = \"openai\"\nbase_url = \"{base_url}\"\nmodel = \"m-1\"\n");
+    let runtime = crowded(&table, PLENTY);
+    let crowd = repeat_n((), 30).map(|()| async {
+        let crowd = call("hi", PLENTY);
+        runtime.call(&crowd).await
+    });
+    let mut spared = 0;
+    for outcome in join_all(crowd).await {
+        let failed = outcome.expect_err("it always fails");
+        spared += usize::from(failed.attempts == 0);
+    }
+    assert_eq!(server.requests(), 10, "as many as it takes to open it");
+    assert!(spared >= 20, "{spared} were let through and made no call");
 }

@@ -133,6 +133,18 @@ impl Gate {
         self.breaker.state() == BreakerState::Open
     }
 
+    /// Whether an attempt that was let through may still begin, after it had to wait for something
+    /// else.
+    ///
+    /// # Errors
+    /// The circuit has opened since.
+    pub(in crate::runtime) fn recheck(&self) -> Result<(), Fault> {
+        if self.is_open() {
+            return self.breaker.admit().map(drop);
+        }
+        Ok(())
+    }
+
     fn ask(&self, call: &ModelCall, payload: &Payload) -> Ask {
         let question = payload.size() / BYTES_A_TOKEN;
         let answer = call.max_tokens.or(self.quota.max_tokens);
