@@ -71,6 +71,11 @@ impl ModelCall {
         }
     }
 
+    /// How long its latest attempt took to the first word, where the answer is streamed.
+    pub(super) fn time_to_first(&self) -> Option<Duration> {
+        self.tokens.as_ref().and_then(TokenSink::time_to_first)
+    }
+
     /// Returns after `delay`.
     pub async fn wait(&self, delay: Duration) {
         match &self.waiting {

@@ -16,7 +16,7 @@ use super::{
     contract::{self, Draft},
     fault::Phase,
     fleet::Gate,
-    observe::{self, CallStatus, Observe, Validation},
+    observe::{self, CallDone, Observe, Validation},
     retry::{Attempt, Retry, RetryPolicy, Stop},
 };
 
@@ -90,18 +90,23 @@ impl AgentRuntime {
         observe::initiated(call, self.shared.clock.now());
         let outcome = self.answered(call, request).await;
         let took = started.elapsed();
-        let status = match &outcome {
+        match &outcome {
             Ok(answer) => {
                 let emit = observe::emit_span(answer.content.len());
                 emit.in_scope(|| observe::completed(call, answer, took));
-                CallStatus::Ok
             }
-            Err(failed) => {
-                observe::failed(call, failed);
-                CallStatus::Error
-            }
-        };
-        self.shared.observe.request_done(&call.model, status, took);
+            Err(failed) => observe::failed(call, failed),
+        }
+        self.shared.observe.request_done(&CallDone {
+            provider: self.provider(),
+            model: &call.model,
+            took,
+            to_first: call.time_to_first(),
+            outcome: match &outcome {
+                Ok(answer) => Ok(answer.usage),
+                Err(failed) => Err(failed.fault.error_type()),
+            },
+        });
         outcome
     }
 

@@ -11,7 +11,7 @@ pub(super) use self::conventions::{
     api_call_ended, api_call_span, attempt_ended, requested, responded, retry_span, streamed,
 };
 use super::{
-    AgentRuntime, CallFailed, Fault, ModelAnswer, ModelCall, ModelName,
+    AgentRuntime, CallFailed, Fault, ModelAnswer, ModelCall, ModelName, Usage,
     breaker::{BreakerState, Change, CircuitName},
     contract::Coercion,
     retry::Attempt,
@@ -22,9 +22,8 @@ mod conventions;
 
 /// Counts what happens to calls. The runtime does not know where the counts go.
 pub trait Observe: Send + Sync + fmt::Debug {
-    /// A call to `model` ended after `took`, its retries included. A call that is dropped does
-    /// not end.
-    fn request_done(&self, model: &ModelName, status: CallStatus, took: Duration);
+    /// A call ended, its retries included. A call that is dropped does not end.
+    fn request_done(&self, done: &CallDone<'_>);
 
     /// A call to `model` is tried again after a fault of this type.
     fn retried(&self, model: &ModelName, error_type: &'static str);
@@ -53,11 +52,37 @@ pub trait Observe: Send + Sync + fmt::Debug {
 
 /// For whoever counts nothing.
 impl Observe for () {
-    fn request_done(&self, _: &ModelName, _: CallStatus, _: Duration) {}
+    fn request_done(&self, _: &CallDone<'_>) {}
     fn retried(&self, _: &ModelName, _: &'static str) {}
     fn failed_over(&self, _: &ModelName, _: &'static str) {}
     fn validated(&self, _: Validation) {}
     fn circuit(&self, _: &CircuitName, _: BreakerState) {}
+}
+
+/// A call that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct CallDone<'c> {
+    /// Whose model it was.
+    pub provider: &'static str,
+    /// The model that was asked.
+    pub model: &'c ModelName,
+    /// How long it took.
+    pub took: Duration,
+    /// How long its latest attempt took to the first word, where the answer was streamed.
+    pub to_first: Option<Duration>,
+    /// The tokens of its answer, or the type of the fault that it ended with.
+    pub outcome: Result<Usage, &'static str>,
+}
+
+impl CallDone<'_> {
+    /// How it ended.
+    #[must_use]
+    pub const fn status(&self) -> CallStatus {
+        match self.outcome {
+            Ok(_) => CallStatus::Ok,
+            Err(_) => CallStatus::Error,
+        }
+    }
 }
 
 /// How a call ended.

@@ -21,6 +21,7 @@ use crate::{
     store::StoreFault,
 };
 
+mod gen_ai;
 mod register;
 /// What is counted of model calls.
 pub mod runtime;
@@ -270,13 +271,13 @@ fn alone(to: &Registrar<'_>, def: &MetricDef) -> IntCounter {
 mod tests {
     use std::time::Duration;
 
-    use super::*;
+    use super::{gen_ai::tests::answered, *};
     use crate::{
         circuit::Throttle,
         contract::ErrorCode,
         runtime::{
             breaker::{BreakerState, CircuitName},
-            observe::{CallStatus, Observe as _, Validation},
+            observe::{Observe as _, Validation},
         },
         telemetry::labels::ClaimOutcome,
     };
@@ -294,7 +295,7 @@ mod tests {
         let runtime = metrics.runtime();
         let second = Duration::from_secs(1);
         let model = name.parse().unwrap();
-        runtime.request_done(&model, CallStatus::Ok, second);
+        runtime.request_done(&answered(&model));
         runtime.retried(&model, "timeout");
         runtime.failed_over(&model, "timeout");
         runtime.validated(Validation::Valid);

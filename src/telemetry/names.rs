@@ -80,6 +80,10 @@ metrics! {
     RUNTIME_CONTRACT_VALIDATIONS: Counter "runtime_contract_validations_total" ["result"] "Validation count";
     RUNTIME_CIRCUIT_BREAKER_STATE: Gauge "runtime_circuit_breaker_state" ["circuit_name"] "CB state (0/1/2)";
 
+    GEN_AI_DURATION: Histogram "gen_ai_client_operation_duration_seconds" ["provider", "model", "error_type"] "Model calls with their retries, by the type of the fault that ended them";
+    GEN_AI_TOKENS: Histogram "gen_ai_client_token_usage" ["model", "type"] "Tokens of one call's question (input) and answer (output)";
+    GEN_AI_TO_FIRST: Histogram "gen_ai_client_operation_time_to_first_chunk_seconds" ["model"] "Time to the first word of a streamed answer";
+
     ROUTE_FAILOVERS: Counter "puruto_route_failovers_total" ["model", "error_type"] "Calls that went on to the next route, by the model that failed";
     DELIVERIES: Counter "puruto_deliveries_total" ["target"] "Messages that the broker delivered, redeliveries included";
     CLAIMS: Counter "puruto_claims_total" ["target", "outcome"] "Claims asked of the store, by its answer";
@@ -285,8 +289,9 @@ mod tests {
             let is_counter = metric.kind == MetricKind::Counter;
             assert_eq!(metric.name.ends_with("_total"), is_counter, "{metric:?}");
             let is_histogram = metric.kind == MetricKind::Histogram;
+            let has_unit = ["_seconds", "_token_usage"];
             assert_eq!(
-                metric.name.ends_with("_seconds"),
+                has_unit.iter().any(|it| metric.name.ends_with(it)),
                 is_histogram,
                 "{metric:?}"
             );
@@ -307,6 +312,8 @@ mod tests {
             "kind",
             "code",
             "reason",
+            "provider",
+            "type",
         ];
         for metric in METRICS {
             for label in metric.labels {

@@ -5,14 +5,14 @@ use std::time::Duration;
 use super::*;
 use crate::runtime::{
     ModelName,
-    observe::{CallStatus, Validation},
+    observe::{CallDone, Validation},
 };
 
 #[derive(Debug, Default)]
 struct Log(Mutex<Vec<BreakerState>>);
 
 impl Observe for Log {
-    fn request_done(&self, _: &ModelName, _: CallStatus, _: Duration) {}
+    fn request_done(&self, _: &CallDone<'_>) {}
     fn retried(&self, _: &ModelName, _: &'static str) {}
     fn failed_over(&self, _: &ModelName, _: &'static str) {}
     fn validated(&self, _: Validation) {}

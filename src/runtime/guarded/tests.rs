@@ -42,8 +42,9 @@ impl Counts {
 }
 
 impl Observe for Counts {
-    fn request_done(&self, model: &ModelName, status: CallStatus, took: Duration) {
-        self.note(format!("{model} {status:?} after {} s", took.as_secs()));
+    fn request_done(&self, done: &CallDone<'_>) {
+        let (model, took) = (done.model, done.took.as_secs());
+        self.note(format!("{model} {:?} after {took} s", done.status()));
     }
 
     fn retried(&self, model: &ModelName, error_type: &'static str) {

@@ -8,7 +8,7 @@ use tracing::{Span, field::Empty, info_span};
 
 use crate::runtime::{
     CallFailed, Fault, ModelAnswer, ModelCall, connector::Connector, contract::AnswerShape,
-    fault::HttpStatus, retry::Attempt, stream::TokenSink,
+    fault::HttpStatus, retry::Attempt,
 };
 
 pub(in crate::runtime) fn api_call_span(connector: &Connector, call: &ModelCall) -> Span {
@@ -133,8 +133,7 @@ fn answered(api_call: &Span, answer: &ModelAnswer) {
 
 /// Notes on the call's span how long its latest attempt took to the first word, in seconds.
 pub(in crate::runtime) fn streamed(api_call: &Span, call: &ModelCall) {
-    let to_first = call.tokens.as_ref().and_then(TokenSink::time_to_first);
-    if let Some(to_first) = to_first {
+    if let Some(to_first) = call.time_to_first() {
         api_call.record(
             "gen_ai.response.time_to_first_chunk",
             to_first.as_secs_f64(),

@@ -17,7 +17,7 @@ use crate::{
         breaker::{BreakerState, CircuitName},
         calls_made::CallsMade,
         fault::{ConnectionFault, HttpStatus, Phase, Refusal},
-        observe::{CallStatus, Observe, Validation},
+        observe::{CallDone, Observe, Validation},
         retry::Stop,
         stream::{self, Delta},
     },
@@ -28,7 +28,7 @@ use crate::{
 struct Left(Mutex<Vec<String>>);
 
 impl Observe for Left {
-    fn request_done(&self, _: &ModelName, _: CallStatus, _: Duration) {}
+    fn request_done(&self, _: &CallDone<'_>) {}
     fn retried(&self, _: &ModelName, _: &'static str) {}
     fn failed_over(&self, from: &ModelName, error_type: &'static str) {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);

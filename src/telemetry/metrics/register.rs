@@ -48,8 +48,13 @@ impl Registrar<'_> {
     }
 
     pub(super) fn histogram(&self, def: &MetricDef) -> HistogramVec {
+        self.histogram_in(BUCKETS, def)
+    }
+
+    /// A histogram with these upper bounds of its buckets.
+    pub(super) fn histogram_in(&self, buckets: &[f64], def: &MetricDef) -> HistogramVec {
         debug_assert_eq!(def.kind, MetricKind::Histogram, "{}", def.name);
-        let opts = HistogramOpts::new(def.name, def.help).buckets(BUCKETS.to_vec());
+        let opts = HistogramOpts::new(def.name, def.help).buckets(buckets.to_vec());
         self.keep(HistogramVec::new(opts, def.labels).expect(TABLE_HOLDS))
     }
 

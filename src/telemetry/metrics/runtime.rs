@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 
-use super::register::{CounterBy, Fold, Registrar};
+use super::{
+    gen_ai::GenAiMetrics,
+    register::{CounterBy, Fold, Registrar},
+};
 use crate::{
     circuit::Throttle,
     runtime::{
         ModelName,
         breaker::{BreakerState, CircuitName},
-        observe::{CallStatus, Observe, Validation},
+        observe::{CallDone, Observe, Validation},
     },
     telemetry::{labels::Label, names},
 };
@@ -29,6 +32,7 @@ pub struct RuntimeMetrics {
     validations: CounterBy<Validation>,
     breaker: IntGaugeVec,
     throttled: HistogramVec,
+    gen_ai: GenAiMetrics,
     models: Fold,
     pools: Fold,
     circuits: Fold,
@@ -49,6 +53,7 @@ impl RuntimeMetrics {
             }),
             breaker: to.gauge(&names::RUNTIME_CIRCUIT_BREAKER_STATE),
             throttled: to.histogram(&names::MODEL_THROTTLED),
+            gen_ai: GenAiMetrics::register(to),
             models: Fold::default(),
             pools: Fold::default(),
             circuits: Fold::default(),
@@ -57,14 +62,15 @@ impl RuntimeMetrics {
 }
 
 impl Observe for RuntimeMetrics {
-    fn request_done(&self, model: &ModelName, status: CallStatus, took: Duration) {
-        let model = self.models.fold(model.as_str());
+    fn request_done(&self, done: &CallDone<'_>) {
+        let model = self.models.fold(done.model.as_str());
         self.requests
-            .with_label_values(&[model, status.text()])
+            .with_label_values(&[model, done.status().text()])
             .inc();
         self.duration
             .with_label_values(&[model])
-            .observe(took.as_secs_f64());
+            .observe(done.took.as_secs_f64());
+        self.gen_ai.request_done(model, done);
     }
 
     fn retried(&self, model: &ModelName, error_type: &'static str) {

@@ -170,6 +170,9 @@ async fn what_happens_to_calls_is_counted() {
     for line in [
         "runtime_requests_total{model=\"m-1\",status=\"ok\"} 1",
         "runtime_requests_total{model=\"m-1\",status=\"error\"} 1",
+        "gen_ai_client_operation_duration_seconds_count{error_type=\"\",model=\"m-1\",provider=\"simulated\"} 1",
+        "gen_ai_client_operation_duration_seconds_count{error_type=\"connection\",model=\"m-2\",provider=\"openai\"} 1",
+        "gen_ai_client_token_usage_count{model=\"m-1\",type=\"output\"} 1",
         "runtime_request_duration_seconds_count{model=\"m-1\"} 2",
         "runtime_retries_total{error_type=\"server_error\",model=\"m-1\"} 2",
         "runtime_contract_validations_total{result=\"valid\"} 1",

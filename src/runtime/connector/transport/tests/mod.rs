@@ -35,7 +35,7 @@ use super::{
 use crate::runtime::{
     Fault, ModelName,
     breaker::{BreakerState, CircuitName},
-    observe::{CallStatus, Observe, Validation},
+    observe::{CallDone, Observe, Validation},
 };
 
 const QUESTION: &str = "{\"q\":1}";
@@ -181,7 +181,7 @@ struct Counts {
 }
 
 impl Observe for Counts {
-    fn request_done(&self, _: &ModelName, _: CallStatus, _: Duration) {}
+    fn request_done(&self, _: &CallDone<'_>) {}
     fn retried(&self, _: &ModelName, _: &'static str) {}
     fn failed_over(&self, _: &ModelName, _: &'static str) {}
     fn validated(&self, _: Validation) {}
