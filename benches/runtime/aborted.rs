@@ -7,14 +7,14 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{Outcome, caller::Caller, server::SLOW_PATH};
+use super::{Outcome, Servers, caller::Caller, server::SLOW_PATH};
 
 const CALLS: usize = 1_000;
 /// How long the gauges are given; they are to be at rest at once.
 const AT_REST_WITHIN: Duration = Duration::from_secs(2);
 
-pub(super) async fn main(server: &str) -> Outcome<()> {
-    let caller = Caller::observed(server, SLOW_PATH)?;
+pub(super) async fn main(servers: &Servers<'_>) -> Outcome<()> {
+    let caller = Caller::observed(servers, SLOW_PATH)?;
     let mut running = JoinSet::new();
     for _ in 0..CALLS {
         let caller = caller.clone();

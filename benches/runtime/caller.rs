@@ -17,7 +17,7 @@ use puruto_fleet::{
 };
 use tokio::time::Instant;
 
-use super::Outcome;
+use super::{Outcome, Servers};
 
 /// What is asked.
 pub(super) const PROMPT: &str = "Pay invoice #123 of 249.90 EUR for room 12 by transfer.";
@@ -35,10 +35,10 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Calls the model that stands at `path` of `server`.
-    pub(super) fn observed(server: &str, path: &str) -> Outcome<Self> {
+    /// Calls the model that stands at `path` of its server.
+    pub(super) fn observed(servers: &Servers<'_>, path: &str) -> Outcome<Self> {
         let variables = |name: &str| match name {
-            "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(format!("http://{server}")),
+            "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(format!("http://{}", servers.collector)),
             _ => None,
         };
         let config = TraceConfig::from_vars(variables)?.ok_or("no collector")?;
@@ -59,8 +59,8 @@ impl Caller {
             }),
             ..Shared::new(Clock::system(), Chance::system(), metrics.runtime())
         };
-        let table =
-            format!("provider = \"openai\"\nbase_url = \"http://{server}{path}\"\nmodel = \"m-1\"");
+        let base_url = format!("http://{}{path}", servers.model);
+        let table = format!("provider = \"openai\"\nbase_url = \"{base_url}\"\nmodel = \"m-1\"");
         let runtime = AgentRuntime::open(&toml::from_str(&table)?, |_| None, shared)?;
         Ok(Self {
             runtime: Arc::new(runtime),

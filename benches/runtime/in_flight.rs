@@ -2,15 +2,15 @@
 
 use tokio::{task::JoinSet, time::sleep};
 
-use super::{Outcome, caller::Caller, process::memory, server::SLOW_PATH};
+use super::{Outcome, Servers, caller::Caller, process::memory, server::SLOW_PATH};
 
 const CALLS: usize = 10_000;
 /// Calls that are begun before the others get time to be sent.
 const AT_ONCE: usize = 100;
 const GOAL_MIB: f64 = 300.0;
 
-pub(super) async fn main(server: &str) -> Outcome<()> {
-    let caller = Caller::observed(server, SLOW_PATH)?;
+pub(super) async fn main(servers: &Servers<'_>) -> Outcome<()> {
+    let caller = Caller::observed(servers, SLOW_PATH)?;
     let before = memory("VmRSS")?;
     let mut running = JoinSet::new();
     for begun in 0..CALLS {

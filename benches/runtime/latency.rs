@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval},
 };
 
-use super::{Outcome, bare::Bare, caller::Caller, server::FAST_PATH};
+use super::{Outcome, Servers, bare::Bare, caller::Caller, server::FAST_PATH};
 
 /// Calls a second.
 const RATE: u32 = 1_000;
@@ -28,9 +28,9 @@ struct Percentiles {
     p99: Duration,
 }
 
-pub(super) async fn main(server: &str) -> Outcome<()> {
-    let bare = Bare::of(server);
-    let caller = Caller::observed(server, FAST_PATH)?;
+pub(super) async fn main(servers: &Servers<'_>) -> Outcome<()> {
+    let bare = Bare::of(servers.model);
+    let caller = Caller::observed(servers, FAST_PATH)?;
     let bare_call = || {
         let bare = bare.clone();
         async move { bare.call().await.map(drop) }

@@ -4,7 +4,7 @@
 //! cargo bench --bench runtime
 //! ```
 //!
-//! A model server and the callers are processes of their own, on this machine. Three questions:
+//! A model server, a collector and the callers are processes of their own, on this machine. Three questions:
 //! how much later an answer comes than by a bare HTTP client, with everything on (permits, spans
 //! exported to a collector, log lines, metrics, parse, validation); how much memory ten thousand
 //! calls in flight take; and whether anything is left of a thousand calls that were dropped.
@@ -23,6 +23,13 @@ use std::{env, error::Error};
 
 use self::process::Child;
 
+/// Where the model is, and who takes the spans.
+#[derive(Clone, Copy, Debug)]
+struct Servers<'a> {
+    model: &'a str,
+    collector: &'a str,
+}
+
 /// What a part of the benchmark ends in.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -35,9 +42,15 @@ fn main() -> Outcome<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match *words.as_slice() {
         ["server"] => on_one_thread(server::main()),
-        ["latency", server] => on_one_thread(latency::main(server)),
-        ["in-flight", server] => on_one_thread(in_flight::main(server)),
-        ["aborted", server] => on_one_thread(aborted::main(server)),
+        ["latency", model, collector] => {
+            on_one_thread(latency::main(&Servers { model, collector }))
+        }
+        ["in-flight", model, collector] => {
+            on_one_thread(in_flight::main(&Servers { model, collector }))
+        }
+        ["aborted", model, collector] => {
+            on_one_thread(aborted::main(&Servers { model, collector }))
+        }
         [] => all(),
         _ => Err(format!("expected no argument, got {words:?}").into()),
     }
@@ -50,10 +63,11 @@ fn on_one_thread(part: impl Future<Output = Outcome<()>>) -> Outcome<()> {
 }
 
 fn all() -> Outcome<()> {
-    let mut server = Child::start(&["server"])?;
-    let address = server.line()?;
+    // The same program twice: what the one does is not to keep callers of the other waiting.
+    let (mut model, mut collector) = (Child::start(&["server"])?, Child::start(&["server"])?);
+    let (model, collector) = (model.line()?, collector.line()?);
     for part in ["latency", "in-flight", "aborted"] {
-        let mut child = Child::start(&[part, &address])?;
+        let mut child = Child::start(&[part, &model, &collector])?;
         while let Ok(line) = child.line() {
             println!("{line}");
         }
