@@ -68,6 +68,22 @@ fn version_in<'p>(project: &'p Project, file: &str, before: &str) -> Option<&'p 
     rest.split('"').next()
 }
 
+/// Sources that the manifest names, without which nothing is built, and that no image gets.
+pub(crate) fn unbuildable(project: &Project) -> Vec<String> {
+    let Some(image) = project.all().find(|it| it.path == Path::new("Dockerfile")) else {
+        return Vec::new();
+    };
+    let manifest = project.file("Cargo.toml");
+    let paths = manifest.text.lines().filter_map(|line| {
+        let path = line.strip_prefix("path = \"")?;
+        path.strip_suffix('"')
+    });
+    let lacking = paths.filter(|path| !image.text.contains(path));
+    lacking
+        .map(|path| image.fault(&format!("Cargo.toml names {path}, which no image gets")))
+        .collect()
+}
+
 /// Files that are mounted or copied and are not there.
 pub(crate) fn missing(project: &Project) -> Vec<String> {
     let mut faults = Vec::new();
@@ -158,6 +174,20 @@ fn an_image_without_a_version_is_found() {
         "rust:1 has no version",
     );
     kept(rule, "Dockerfile", "FROM rust:1.95.0-slim AS build\n");
+}
+
+#[test]
+fn a_source_that_the_manifest_names_and_no_image_gets_is_found() {
+    let manifest = "[[bench]]\npath = \"benches/x.rs\"\n";
+    let with = |image: &str| {
+        faults(
+            unbuildable,
+            &[("Cargo.toml", manifest), ("Dockerfile", image)],
+        )
+    };
+    let lacks = "Dockerfile: Cargo.toml names benches/x.rs, which no image gets";
+    assert_eq!(with("COPY src src\n"), [lacks]);
+    assert_eq!(with("RUN touch benches/x.rs\n"), [""; 0]);
 }
 
 #[test]
