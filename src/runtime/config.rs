@@ -41,6 +41,8 @@ use super::{
 /// Longest attempt by default.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
 
+// The tables of the providers repeat what they share: fields that serde flattens together would take
+// unknown keys for known ones, and a mistake would no longer name its key.
 /// One provider, as `provider = "..."` and that provider's own keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "provider", rename_all = "lowercase")]

@@ -167,12 +167,8 @@ impl Carried {
     /// This text; nothing where it is longer than 128 bytes.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self(
-            text.get(..)
-                .filter(|it| it.len() <= CARRIED_MAX)
-                .unwrap_or_default()
-                .into(),
-        )
+        let fits = text.len() <= CARRIED_MAX;
+        Self(if fits { text } else { "" }.into())
     }
 
     /// The text; empty where nothing was left.

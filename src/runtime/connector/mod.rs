@@ -17,6 +17,7 @@ mod endpoint;
 mod estimate;
 mod fields;
 mod network;
+mod server;
 #[cfg(test)]
 mod shape_tests;
 mod streamed;
@@ -35,7 +36,7 @@ use tracing::{Instrument as _, Span};
 
 pub(super) use self::network::Network;
 use self::{
-    endpoint::Endpoint, minimax::MiniMax, ollama::Ollama, openai::OpenAi, simulated::Simulated,
+    minimax::MiniMax, ollama::Ollama, openai::OpenAi, server::Server, simulated::Simulated,
     transport::Permit,
 };
 use super::{
@@ -120,16 +121,16 @@ impl Connector {
     /// Where attempts go; without credentials.
     #[must_use]
     pub fn endpoint(&self) -> &str {
-        self.server().map_or("simulated", Endpoint::as_str)
+        self.server().map_or("simulated", |it| it.endpoint.as_str())
     }
 
     /// The server behind it, if there is one.
-    const fn server(&self) -> Option<&Endpoint> {
+    const fn server(&self) -> Option<&Server> {
         match self {
             Self::Simulated(_) => None,
-            Self::OpenAi(openai) => Some(openai.endpoint()),
-            Self::Ollama(ollama) => Some(ollama.endpoint()),
-            Self::MiniMax(minimax) => Some(minimax.endpoint()),
+            Self::OpenAi(openai) => Some(openai.server()),
+            Self::Ollama(ollama) => Some(ollama.server()),
+            Self::MiniMax(minimax) => Some(minimax.server()),
         }
     }
 
@@ -138,9 +139,9 @@ impl Connector {
     pub const fn model(&self) -> &ModelName {
         match self {
             Self::Simulated(simulated) => simulated.model(),
-            Self::OpenAi(openai) => openai.model(),
-            Self::Ollama(ollama) => ollama.model(),
-            Self::MiniMax(minimax) => minimax.model(),
+            Self::OpenAi(openai) => &openai.server().model,
+            Self::Ollama(ollama) => &ollama.server().model,
+            Self::MiniMax(minimax) => &minimax.server().model,
         }
     }
 
@@ -153,10 +154,7 @@ impl Connector {
     /// Whether a server stands behind it, which others may call too.
     #[must_use]
     pub const fn is_real(&self) -> bool {
-        match self {
-            Self::Simulated(_) => false,
-            Self::OpenAi(_) | Self::Ollama(_) | Self::MiniMax(_) => true,
-        }
+        self.server().is_some()
     }
 
     /// The breaker that guards it. A simulated model has one of its own.
@@ -178,22 +176,15 @@ impl Connector {
     /// What the account at the server allows, and what a call will probably take of it.
     #[must_use]
     pub(super) const fn quota(&self) -> Quota {
-        match self {
-            Self::Simulated(_) => Quota::NONE,
-            Self::OpenAi(openai) => openai.quota(),
-            Self::Ollama(ollama) => ollama.quota(),
-            Self::MiniMax(minimax) => minimax.quota(),
+        match self.server() {
+            Some(server) => server.quota,
+            None => Quota::NONE,
         }
     }
 
     /// How freely the model is to choose: what the call says, else the configuration.
     pub(super) fn temperature(&self, call: &ModelCall) -> Option<Temperature> {
-        call.temperature.or_else(|| match self {
-            Self::Simulated(_) => None,
-            Self::OpenAi(openai) => openai.temperature(),
-            Self::Ollama(ollama) => ollama.temperature(),
-            Self::MiniMax(minimax) => minimax.temperature(),
-        })
+        call.temperature.or_else(|| self.server()?.temperature)
     }
 
     /// The longest answer: what the call says, else the configuration.
@@ -203,23 +194,23 @@ impl Connector {
 
     /// The name or address of its server, without the port.
     pub(super) fn server_address(&self) -> Option<&str> {
-        self.server()?.address()
+        self.server()?.endpoint.address()
     }
 
     /// The port of its server.
     pub(super) fn server_port(&self) -> Option<u16> {
-        self.server()?.port()
+        self.server()?.endpoint.port()
     }
 
     fn host(&self) -> &str {
-        self.server().map_or("simulated", Endpoint::host)
+        self.server().map_or("simulated", |it| it.endpoint.host())
     }
 
     /// How long one attempt may take.
     #[must_use]
     pub const fn request_timeout(&self) -> Duration {
         match self.server() {
-            Some(endpoint) => endpoint.limits().request,
+            Some(server) => server.endpoint.limits().request,
             None => SIMULATED_TIMEOUT,
         }
     }
@@ -249,13 +240,13 @@ impl Connector {
     /// # Errors
     /// None became free in time.
     pub async fn acquire(&self, limit: Duration, request: &Span) -> Result<Permit, Fault> {
-        let Some(endpoint) = self.server() else {
+        let Some(server) = self.server() else {
             return Ok(Permit::unpooled());
         };
         let asked = Instant::now();
         let span = observe::acquire_span(request, self.provider());
         // Boxed as the attempt is: a simulated call does not carry the wait either.
-        let permit = Box::pin(endpoint.pool().acquire(limit));
+        let permit = Box::pin(server.endpoint.pool().acquire(limit));
         let permit = permit.instrument(span.clone()).await;
         observe::acquire_ended(&span, asked.elapsed());
         permit

@@ -17,11 +17,11 @@ use tracing::debug;
 use self::stream::Chunks;
 pub(super) use self::wire::read;
 use super::{
-    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, openai, streamed,
-    transport::Permit,
+    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, openai, server::Server,
+    streamed, transport::Permit,
 };
 use crate::runtime::{
-    Fault, ModelCall, ModelName, Temperature,
+    Fault, ModelCall,
     config::{Authorization, MiniMaxConfig, MiniMaxRoute, Mistake},
     fault::ProviderCode,
     fleet::Quota,
@@ -34,11 +34,9 @@ const TRACE_HEADERS: [&str; 2] = ["trace_id", "trace-id"];
 /// One endpoint and how its model is asked.
 #[derive(Debug)]
 pub struct MiniMax {
-    endpoint: Endpoint,
+    server: Server,
     route: MiniMaxRoute,
     defaults: openai::Defaults,
-    model: ModelName,
-    quota: Quota,
 }
 
 impl MiniMax {
@@ -53,7 +51,15 @@ impl MiniMax {
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join(config.route.path());
         Ok(Self {
-            endpoint: Endpoint::new("minimax", url, authorization, config.limits(), network)?,
+            server: Server {
+                endpoint: Endpoint::new("minimax", url, authorization, config.limits(), network)?,
+                model: config.model.clone(),
+                temperature: config.temperature,
+                quota: Quota {
+                    limits: config.limits,
+                    max_tokens: config.max_tokens,
+                },
+            },
             route: config.route,
             defaults: openai::Defaults {
                 temperature: config.temperature,
@@ -62,28 +68,11 @@ impl MiniMax {
                 // The native route says it unasked.
                 stream_usage: config.route == MiniMaxRoute::OpenAi,
             },
-            model: config.model.clone(),
-            quota: Quota {
-                limits: config.limits,
-                max_tokens: config.max_tokens,
-            },
         })
     }
 
-    pub(super) const fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
-    pub(super) const fn model(&self) -> &ModelName {
-        &self.model
-    }
-
-    pub(super) const fn temperature(&self) -> Option<Temperature> {
-        self.defaults.temperature
-    }
-
-    pub(super) const fn quota(&self) -> Quota {
-        self.quota
+    pub(super) const fn server(&self) -> &Server {
+        &self.server
     }
 
     pub(super) fn build(&self, call: &ModelCall) -> Payload {
@@ -98,7 +87,7 @@ impl MiniMax {
         payload: &Payload,
         permit: Permit,
     ) -> Result<Reply, Fault> {
-        let response = self.endpoint.post(payload, permit).await?;
+        let response = self.server.endpoint.post(payload, permit).await?;
         if let Some(trace_id) = trace_id(&response.headers) {
             debug!(
                 status = response.status.0,

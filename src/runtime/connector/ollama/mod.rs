@@ -11,10 +11,11 @@ mod wire;
 use self::stream::Parts;
 pub(super) use self::wire::read;
 use super::{
-    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, streamed, transport::Permit,
+    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, server::Server, streamed,
+    transport::Permit,
 };
 use crate::runtime::{
-    Fault, ModelCall, ModelName, Temperature,
+    Fault, ModelCall,
     config::{AnswerFormat, Authorization, Mistake, OllamaConfig},
     contract::AnswerShape,
     fault::Refusal,
@@ -25,12 +26,10 @@ use crate::runtime::{
 /// One server and how its model is asked.
 #[derive(Debug)]
 pub struct Ollama {
-    endpoint: Endpoint,
+    server: Server,
     defaults: wire::Options,
     answer: AnswerShape,
     send_schema: bool,
-    model: ModelName,
-    quota: Quota,
 }
 
 impl Ollama {
@@ -45,7 +44,15 @@ impl Ollama {
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join("api/chat");
         Ok(Self {
-            endpoint: Endpoint::new("ollama", url, authorization, config.limits(), network)?,
+            server: Server {
+                endpoint: Endpoint::new("ollama", url, authorization, config.limits(), network)?,
+                model: config.model.clone(),
+                temperature: config.temperature,
+                quota: Quota {
+                    limits: config.limits,
+                    max_tokens: config.max_tokens,
+                },
+            },
             defaults: wire::Options {
                 temperature: config.temperature,
                 num_predict: config.max_tokens,
@@ -55,28 +62,11 @@ impl Ollama {
                 None => AnswerShape::Text,
             },
             send_schema: config.send_schema,
-            model: config.model.clone(),
-            quota: Quota {
-                limits: config.limits,
-                max_tokens: config.max_tokens,
-            },
         })
     }
 
-    pub(super) const fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
-    pub(super) const fn model(&self) -> &ModelName {
-        &self.model
-    }
-
-    pub(super) const fn temperature(&self) -> Option<Temperature> {
-        self.defaults.temperature
-    }
-
-    pub(super) const fn quota(&self) -> Quota {
-        self.quota
+    pub(super) const fn server(&self) -> &Server {
+        &self.server
     }
 
     pub(super) fn build(&self, call: &ModelCall) -> Payload {
@@ -103,7 +93,7 @@ impl Ollama {
         payload: &Payload,
         permit: Permit,
     ) -> Result<Reply, Fault> {
-        let response = self.endpoint.post(payload, permit).await?;
+        let response = self.server.endpoint.post(payload, permit).await?;
         if !response.is_success() {
             return Err(Fault::of_status(Refusal {
                 status: response.status,
@@ -116,7 +106,7 @@ impl Ollama {
         };
         let assembly = Assembly::new(
             Lines::default(),
-            Parts::of(call, self.endpoint.limits().body_max),
+            Parts::of(call, self.server.endpoint.limits().body_max),
         );
         let draft = streamed::read(response, assembly, tokens).await?;
         Ok(Reply::Draft(draft))

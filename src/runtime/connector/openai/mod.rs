@@ -17,11 +17,11 @@ pub(super) use self::{
     wire::{Defaults, Request, draft, has_choice, read},
 };
 use super::{
-    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, estimate, streamed,
-    transport::Permit,
+    Network, Payload, Reply, assembly::Assembly, endpoint::Endpoint, estimate, server::Server,
+    streamed, transport::Permit,
 };
 use crate::runtime::{
-    Fault, ModelCall, ModelName, Temperature,
+    Fault, ModelCall,
     config::{Authorization, Mistake, OpenAiConfig},
     contract::{Draft, DraftUsage},
     fleet::Quota,
@@ -31,10 +31,8 @@ use crate::runtime::{
 /// One endpoint and how its model is asked.
 #[derive(Debug)]
 pub struct OpenAi {
-    endpoint: Endpoint,
+    server: Server,
     defaults: Defaults,
-    model: ModelName,
-    quota: Quota,
 }
 
 impl OpenAi {
@@ -49,35 +47,26 @@ impl OpenAi {
     ) -> Result<Self, Mistake> {
         let url = config.base_url.join("chat/completions");
         Ok(Self {
-            endpoint: Endpoint::new("openai", url, authorization, config.limits(), network)?,
+            server: Server {
+                endpoint: Endpoint::new("openai", url, authorization, config.limits(), network)?,
+                model: config.model.clone(),
+                temperature: config.temperature,
+                quota: Quota {
+                    limits: config.limits,
+                    max_tokens: config.max_tokens,
+                },
+            },
             defaults: Defaults {
                 temperature: config.temperature,
                 max_tokens: config.max_tokens,
                 send_schema: config.send_schema,
                 stream_usage: config.stream_usage,
             },
-            model: config.model.clone(),
-            quota: Quota {
-                limits: config.limits,
-                max_tokens: config.max_tokens,
-            },
         })
     }
 
-    pub(super) const fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
-    }
-
-    pub(super) const fn model(&self) -> &ModelName {
-        &self.model
-    }
-
-    pub(super) const fn temperature(&self) -> Option<Temperature> {
-        self.defaults.temperature
-    }
-
-    pub(super) const fn quota(&self) -> Quota {
-        self.quota
+    pub(super) const fn server(&self) -> &Server {
+        &self.server
     }
 
     pub(super) fn build(&self, call: &ModelCall) -> Payload {
@@ -91,7 +80,7 @@ impl OpenAi {
         payload: &Payload,
         permit: Permit,
     ) -> Result<Reply, Fault> {
-        let response = self.endpoint.post(payload, permit).await?;
+        let response = self.server.endpoint.post(payload, permit).await?;
         if !response.is_success() {
             return Err(refusal::classify(&response.read().await?));
         }
