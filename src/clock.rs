@@ -18,7 +18,10 @@ use rand::{RngCore as _, SeedableRng as _, rngs::SmallRng};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 /// A moment of wall-clock time, in whole milliseconds since the Unix epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(transparent)]
 pub struct WallTime(u64);
 
 impl WallTime {

@@ -2,13 +2,16 @@
 
 use std::{fmt, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::WallTime;
 
 /// The time-out of a request that names none and whose caller's policy names none.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The moment at which a request is answered `TIMEOUT` if it has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Deadline(WallTime);
 
 impl Deadline {

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize, de};
 use sha2::{Digest as _, Sha256};
 
 /// SHA-256 over what a request asks for: caller, target, action, prompt, time-out, hop and any
@@ -58,6 +59,19 @@ impl FromStr for Fingerprint {
         }
         let bits = u128::from_str_radix(raw, 16).map_err(|_| InvalidFingerprint)?;
         Ok(Self(bits.to_be_bytes()))
+    }
+}
+
+impl Serialize for Fingerprint {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(de::Error::custom)
     }
 }
 

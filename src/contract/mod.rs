@@ -3,7 +3,9 @@
 //! Never: I/O, a clock, or a decision about what to do next. Whatever arrives here as bytes leaves
 //! as a value that cannot be wrong, or as the list of everything that is wrong with it.
 
+mod budget;
 mod deadline;
+mod delegation;
 mod error;
 mod fingerprint;
 mod headers;
@@ -17,7 +19,9 @@ mod token;
 mod violation;
 
 pub use self::{
+    budget::{Exhausted, Good, Limits, Micros, Spent},
     deadline::{DEFAULT_TIMEOUT, Deadline},
+    delegation::{Ancestor, Ancestry, ChildPlace, ChildRequest, Delegation, Join, Step},
     error::{ErrorCode, IpcKind, ResultError},
     fingerprint::Fingerprint,
     headers::Header,

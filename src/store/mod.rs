@@ -4,11 +4,16 @@
 //! what it answered. Each operation is idempotent by its nonce, because a call that timed out may
 //! still be carried out.
 
+/// What binds a request to those that it asks, and to who asked it.
+pub mod kin;
 /// The store on a real Redis or Valkey.
 pub mod redis;
+/// An agent's run, as it is kept.
+pub mod run;
 /// The store in memory, for the simulation and the contract suite.
 pub mod twin;
 mod types;
+mod waits;
 
 use std::{future::Future, time::Duration};
 
@@ -17,6 +22,7 @@ pub use self::types::{
     Exhausted, Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
     StoreFault,
 };
+pub use self::{run::Runs, waits::Waits};
 use crate::{
     circuit::{Admission, Ask, CircuitName, Outcome},
     clock::WallTime,

@@ -3,6 +3,7 @@
 use std::{fmt, num::NonZeroU32, time::Duration};
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     clock::{Chance, WallTime},
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// Names a request's record: ids are unique per target.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestKey {
     /// Who is asked.
     pub target: PurutoName,
