@@ -7,6 +7,8 @@ use std::{fmt, ops::AddAssign};
 
 use serde::{Deserialize, Serialize};
 
+use super::{ErrorCode, ResultError};
+
 /// Money, in millionths of the unit in which the price table counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -90,6 +92,16 @@ pub struct Exhausted {
     pub reached: u64,
     /// How far it may be.
     pub limit: u64,
+}
+
+impl From<Exhausted> for ResultError {
+    /// `BUDGET_EXHAUSTED`, with `details` `{"good", "reached", "limit"}`.
+    fn from(exhausted: Exhausted) -> Self {
+        Self::new(ErrorCode::BudgetExhausted, exhausted.to_string())
+            .with("good", exhausted.good.to_string())
+            .with("reached", exhausted.reached)
+            .with("limit", exhausted.limit)
+    }
 }
 
 impl Limits {

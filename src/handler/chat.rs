@@ -6,9 +6,9 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, Handler, telling::Telling};
+use super::{Context, Ended, Handler, telling::Telling};
 use crate::{
-    contract::ResultError,
+    contract::{ResultError, Spent},
     runtime::{
         CallFailed, Fault, Message, ModelAnswer, ModelCall, contract::AnswerShape,
         repair::Repairing,
@@ -135,10 +135,21 @@ impl Chat {
 }
 
 impl Handler for Chat {
-    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>> {
+    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Ended, ResultError>> {
         Box::pin(async move {
-            match self.answer(&context).await {
-                Ok(answer) => Ok(result_of(&answer)),
+            let one = Spent {
+                requests: 1,
+                ..Spent::default()
+            };
+            context.budget.allows(one)?;
+            let answer = self.answer(&context).await;
+            context.budget.spend(Spent {
+                requests: context.calls_made.total(),
+                tokens: answer.as_ref().map_or(0, |it| it.usage.total_tokens),
+                ..Spent::default()
+            });
+            match answer {
+                Ok(answer) => Ok(Ended::Answer(result_of(&answer))),
                 Err(failed) => Err(failed.to_result_error()),
             }
         })
@@ -174,23 +185,15 @@ mod tests {
         clock::{Chance, Clock},
         contract::{Draft, MintedIds},
         runtime::{
-            FinishReason, Shared, Usage, calls_made::CallsMade, config::ProviderConfig,
-            repair::Repair, routes::Routes, waiting::Asleep,
+            FinishReason, Shared, Usage, config::ProviderConfig, repair::Repair, routes::Routes,
         },
-        store::Attempt,
     };
 
     fn context(prompt: &str) -> Context {
         let body = json!({"target": "t", "action": "a", "prompt": prompt}).to_string();
         let draft = Draft::parse(body.as_bytes()).expect("valid");
-        Context {
-            request: Arc::new(draft.complete(MintedIds::of_message("S", 1, 1))),
-            attempt: Attempt::new(1),
-            deadline: Instant::now() + Duration::from_secs(60),
-            calls_made: CallsMade::default(),
-            waiting: Arc::new(Asleep),
-            listeners: Arc::new(()),
-        }
+        let request = draft.complete(MintedIds::of_message("S", 1, 1));
+        Context::bare(Arc::new(request), Instant::now() + Duration::from_secs(60))
     }
 
     fn chat(table: &str) -> Chat {
@@ -205,7 +208,10 @@ mod tests {
     #[tokio::test]
     async fn an_answer_becomes_a_summary_and_the_output() {
         let chat = chat("provider = \"simulated\"\nanswer = \"\\nPaid: {prompt}\\nThank you.\"\n");
-        let result = chat.handle(context("#123")).await.expect("an answer");
+        let ended = chat.handle(context("#123")).await.expect("an answer");
+        let Ended::Answer(result) = ended else {
+            panic!("{ended:?}");
+        };
         assert_eq!(result["summary"], "Paid: #123");
         assert_eq!(result["output"]["content"], "\nPaid: #123\nThank you.");
         assert_eq!(result["output"]["finish_reason"], "stop");

@@ -6,10 +6,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::{
-    contract::{Draft, MintedIds},
-    runtime::{calls_made::CallsMade, waiting::Asleep},
-};
+use crate::contract::{Draft, MintedIds};
 
 /// Writes down what they are told; each message takes as long as it is told to.
 #[derive(Debug, Default)]
@@ -52,13 +49,11 @@ impl Listeners for Heard {
 fn context(attempt: u32, heard: &Arc<Heard>) -> Context {
     let body = json!({"target": "t", "action": "a", "prompt": "p"}).to_string();
     let draft = Draft::parse(body.as_bytes()).expect("valid");
+    let request = draft.complete(MintedIds::of_message("S", 1, 1));
     Context {
-        request: Arc::new(draft.complete(MintedIds::of_message("S", 1, 1))),
         attempt: Attempt::new(attempt),
-        deadline: Instant::now() + Duration::from_secs(60),
-        calls_made: CallsMade::default(),
-        waiting: Arc::new(Asleep),
         listeners: Arc::<Heard>::clone(heard),
+        ..Context::bare(Arc::new(request), Instant::now() + Duration::from_secs(60))
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     contract::{ErrorCode, InvocationRequest, IpcKind, Outcome, ResultError},
-    handler::Context,
+    handler::{Context, Ended as Turn},
 };
 
 /// A request that has an outcome, not yet durable.
@@ -100,12 +100,11 @@ impl<B, C> Pipeline<B, C> {
         };
         let deadline = Instant::now() + asked.deadline.left(self.ports.clock.now());
         let context = Context {
-            request,
             attempt: hold.attempt,
-            deadline,
             calls_made: hold.calls_made.clone(),
             waiting: slot.waiting(),
             listeners: Arc::clone(&self.listeners),
+            ..Context::bare(request, deadline)
         };
         let metrics = &received.served.metrics;
         let _held = metrics.hold();
@@ -121,7 +120,12 @@ impl<B, C> Pipeline<B, C> {
             () = sleep_until(deadline) => Ended::Late,
             () = self.ports.hand_over.cancelled() => Ended::HandedOver,
             answer = work.instrument(asked.trace.span().clone()) => {
-                Ended::Answered(answer.unwrap_or_else(|_| Err(panicked(asked))))
+                Ended::Answered(match answer {
+                    Ok(Ok(Turn::Answer(value))) => Ok(value),
+                    // Nobody can be asked yet, so there is no plan.
+                    Ok(Ok(Turn::Delegate(_))) | Err(_) => Err(panicked(asked)),
+                    Ok(Err(error)) => Err(error),
+                })
             }
         };
         metrics.ran(started.elapsed());

@@ -48,6 +48,12 @@ impl CallsMade {
         }
     }
 
+    /// All of them together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.numbers().map(u64::from).sum()
+    }
+
     fn numbers(&self) -> impl DoubleEndedIterator<Item = u8> + ExactSizeIterator {
         self.0.iter().map(|count| count.load(Ordering::Relaxed))
     }

@@ -18,7 +18,7 @@ use puruto_fleet::{
     },
     clock::{Chance, Clock, WallTime},
     contract::{Lane, PurutoName, ResultError, Subjects},
-    handler::{Context, Handler},
+    handler::{Context, Ended, Handler},
     pipeline::{
         EpochWatch, InFlight, LastChances, Pipeline, Ports, Served, Service, Session, SessionWatch,
         Settled, Slots,
@@ -82,14 +82,14 @@ struct Telling {
 }
 
 impl Handler for Telling {
-    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>> {
+    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Ended, ResultError>> {
         self.teller.started();
         self.handler.handle(context)
     }
 }
 
 impl Handler for Counting {
-    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>> {
+    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Ended, ResultError>> {
         let number = self.started.fetch_add(1, Ordering::SeqCst) + 1;
         let key = RequestKey {
             target: context.request.target.clone(),
@@ -103,7 +103,8 @@ impl Handler for Counting {
             if context.request.prompt == "slow" {
                 sleep(Duration::from_secs(3_600)).await;
             }
-            Ok(json!({ "summary": format!("execution {number}") }))
+            let answer = json!({ "summary": format!("execution {number}") });
+            Ok(Ended::Answer(answer))
         })
     }
 }

@@ -20,7 +20,6 @@ use std::{
 };
 
 use futures_util::future::{BoxFuture, Either, select};
-use serde_json::Value;
 use tokio::time::timeout;
 
 pub use self::config::CommandConfig;
@@ -29,7 +28,7 @@ use self::{
     fault::Fault,
     program::{Pipes, Program},
 };
-use super::{Context, Handler};
+use super::{Context, Ended, Handler};
 use crate::contract::{InvocationRequest, Outcome, ResultError};
 
 /// How long the pipes of a program that has ended may stay open. Its group is dead by then: only
@@ -91,10 +90,10 @@ impl Command {
 }
 
 impl Handler for Command {
-    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Value, ResultError>> {
+    fn handle(&self, context: Context) -> BoxFuture<'_, Result<Ended, ResultError>> {
         Box::pin(async move {
             match self.run(&context.request).await {
-                Ok(Outcome::Ok(result)) => Ok(result),
+                Ok(Outcome::Ok(result)) => Ok(Ended::Answer(result)),
                 Ok(Outcome::Error(error)) => Err(error),
                 Err(fault) => Err(fault.to_result_error(self.config.argv.program())),
             }

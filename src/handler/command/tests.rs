@@ -3,16 +3,12 @@
 use std::{fs, io, sync::Arc};
 
 use rustix::process::{Pid, test_kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::{
-    contract::{Draft, MintedIds},
-    runtime::{calls_made::CallsMade, waiting::Asleep},
-    store::Attempt,
-};
+use crate::contract::{Draft, MintedIds};
 
 /// The longest wait for what must happen; it ends with the event.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -25,14 +21,8 @@ fn context(prompt: &str) -> Context {
         "request_id": "r-1", "correlation_id": "c-1", "target": "t", "action": "a", "prompt": prompt,
     });
     let draft = Draft::parse(body.to_string().as_bytes()).expect("valid");
-    Context {
-        request: Arc::new(draft.complete(MintedIds::of_message("S", 1, 1))),
-        attempt: Attempt::new(1),
-        deadline: Instant::now() + WITHIN,
-        calls_made: CallsMade::default(),
-        waiting: Arc::new(Asleep),
-        listeners: Arc::new(()),
-    }
+    let request = draft.complete(MintedIds::of_message("S", 1, 1));
+    Context::bare(Arc::new(request), Instant::now() + WITHIN)
 }
 
 /// What a Puruto whose program is a shell script answers.
@@ -61,7 +51,11 @@ impl Scripted {
 
     async fn asked(&self, prompt: &str) -> Result<Value, ResultError> {
         let answer = self.command.handle(context(prompt));
-        timeout(WITHIN, answer).await.expect("an end in time")
+        let ended = timeout(WITHIN, answer).await.expect("an end in time")?;
+        match ended {
+            Ended::Answer(result) => Ok(result),
+            Ended::Delegate(_) => panic!("it asked others"),
+        }
     }
 
     async fn error(&self) -> ResultError {
