@@ -33,7 +33,8 @@ pub use self::{
     layers::Source,
     mistake::{Mistake, Mistakes},
     sections::{
-        ClientConfig, Config, LogConfig, NatsConfig, RedisConfig, RuntimeConfig, WorkerConfig,
+        ClientConfig, Config, DelegationConfig, LogConfig, NatsConfig, PricesConfig, RedisConfig,
+        RuntimeConfig, WorkerConfig,
     },
     value::{InboxName, LogStyle, Percent, RedisPrefix, Secret, Storage, Whole, WorkerName},
 };

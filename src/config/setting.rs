@@ -2,7 +2,11 @@
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
-use crate::{contract::PurutoName, contract::Subjects, telemetry::logs::LogFilter};
+use crate::{
+    contract::{PurutoName, Subjects},
+    handler::Prices,
+    telemetry::logs::LogFilter,
+};
 
 /// The longest time that a key takes: everything has a bound.
 const DURATION_MAX: Duration = Duration::from_secs(366 * 86_400);
@@ -39,6 +43,17 @@ impl Raw {
             Self::Integer(_) => Err("a number stands there".to_owned()),
             Self::List(_) => Err("a list stands there".to_owned()),
             Self::Other(kind, _) => Err(format!("{kind} stands there")),
+        }
+    }
+
+    /// The texts of a value that has to be some: a list, or joined by commas.
+    fn items(&self) -> Result<Vec<&str>, String> {
+        match self {
+            Self::List(items) => Ok(items.iter().map(String::as_str).collect()),
+            raw => {
+                let items = raw.text()?.split(',');
+                Ok(items.filter(|it| !it.trim().is_empty()).collect())
+            }
         }
     }
 }
@@ -172,16 +187,20 @@ impl Setting for Vec<PurutoName> {
     }
 
     fn parse(raw: &Raw) -> Result<Self, String> {
-        let text;
-        let items: Vec<&str> = match raw {
-            Raw::List(items) => items.iter().map(String::as_str).collect(),
-            raw => {
-                text = raw.text()?;
-                text.split(',').filter(|it| !it.trim().is_empty()).collect()
-            }
-        };
         let parse = |name: &str| name.trim().parse().map_err(|error| format!("{error}"));
-        items.into_iter().map(parse).collect()
+        raw.items()?.into_iter().map(parse).collect()
+    }
+}
+
+impl Setting for Prices {
+    const KIND: &'static str = "prices";
+
+    fn allowed() -> String {
+        format!("entries {}", Self::EXPECTED)
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        Self::read(raw.items()?).map_err(|error| error.to_string())
     }
 }
 

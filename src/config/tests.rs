@@ -155,7 +155,7 @@ fn every_mistake_is_reported_at_once_with_key_value_place_and_what_is_allowed() 
     let expected = [
         format!("{file}:2: unknown key nats.urll; [nats] has url, "),
         format!(
-            "{file}:7: unknown key nast; the sections are nats, redis, worker, runtime, log, client"
+            "{file}:7: unknown key nast; the sections are nats, redis, worker, runtime, delegation, prices, log, client"
         ),
         "PURUTO_WORKER__DRAIN: unknown key worker.drain; [worker] has workers_dir, ".to_owned(),
         "--set: unknown key client; [client] has caller, ".to_owned(),
@@ -269,6 +269,23 @@ fn lists_and_numbers_read_the_same_from_a_file_and_a_variable() {
         assert_eq!(names, ["a", "b"].map(|it| it.parse().expect("a name")));
         assert_eq!(gathered.config.redis.partitions.get(), 32);
     }
+}
+
+#[test]
+fn prices_read_the_same_from_a_file_and_a_variable_and_a_wrong_one_is_a_mistake() {
+    let text = "[prices]\nmodels = [\"m=0.15/0.60\", \"n=1/2\"]\n";
+    let by_file = World::new().file("config/fleet.toml", text).gathered();
+    let by_variable = World::new().variables(&[("PURUTO_PRICES__MODELS", "m=0.15/0.60, n=1/2")]);
+    assert_eq!(
+        by_file.config.prices.models,
+        by_variable.gathered().config.prices.models
+    );
+    let wrong = World::new().variables(&[("PURUTO_PRICES__MODELS", "m=0.15")]);
+    let found = wrong.mistakes();
+    assert!(
+        found.contains("prices.models = \"m=0.15\": ") && found.contains("it takes entries model="),
+        "{found}"
+    );
 }
 
 fn shipped(name: &str) -> String {

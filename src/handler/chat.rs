@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, Ended, Handler, telling::Telling};
+use super::{Context, Ended, Handler, Prices, telling::Telling};
 use crate::{
     contract::{ResultError, Spent},
     runtime::{
@@ -52,6 +52,7 @@ pub struct Chat {
     system: Option<Message>,
     on_circuit_open: OnCircuitOpen,
     answering: Answering,
+    prices: Prices,
 }
 
 impl fmt::Debug for Chat {
@@ -77,6 +78,7 @@ impl Chat {
             system,
             on_circuit_open,
             answering: Answering::default(),
+            prices: Prices::default(),
         }
     }
 
@@ -84,6 +86,13 @@ impl Chat {
     #[must_use]
     pub fn answering(mut self, answering: Answering) -> Self {
         self.answering = answering;
+        self
+    }
+
+    /// The same, counting what its answers cost.
+    #[must_use]
+    pub fn priced(mut self, prices: Prices) -> Self {
+        self.prices = prices;
         self
     }
 
@@ -118,6 +127,14 @@ impl Chat {
         }
     }
 
+    fn spent(&self, answer: &ModelAnswer) -> Spent {
+        Spent {
+            tokens: answer.usage.total_tokens,
+            cost: self.prices.cost(&answer.model, &answer.usage),
+            ..Spent::default()
+        }
+    }
+
     fn call(&self, context: &Context) -> ModelCall {
         let user = Message::user(Arc::<str>::from(context.request.prompt.as_str()));
         ModelCall {
@@ -143,11 +160,11 @@ impl Handler for Chat {
             };
             context.budget.allows(one)?;
             let answer = self.answer(&context).await;
-            context.budget.spend(Spent {
-                requests: context.calls_made.total(),
-                tokens: answer.as_ref().map_or(0, |it| it.usage.total_tokens),
-                ..Spent::default()
-            });
+            let mut spent = answer
+                .as_ref()
+                .map_or_else(|_| Spent::default(), |it| self.spent(it));
+            spent.requests = context.calls_made.total();
+            context.budget.spend(spent);
             match answer {
                 Ok(answer) => Ok(Ended::Answer(result_of(&answer))),
                 Err(failed) => Err(failed.to_result_error()),
@@ -216,6 +233,18 @@ mod tests {
         assert_eq!(result["output"]["content"], "\nPaid: #123\nThank you.");
         assert_eq!(result["output"]["finish_reason"], "stop");
         assert!(result["output"]["usage"]["total_tokens"].is_u64());
+    }
+
+    #[tokio::test]
+    async fn what_an_answer_consumed_is_counted_and_costs_what_its_model_costs() {
+        let table = "provider = 'simulated'\nmodel = 'm'\nanswer = 'yes'";
+        let prices = Prices::read(["m=1/1"]).expect("prices");
+        let context = context("x");
+        let chat = chat(table).priced(prices);
+        chat.handle(context.clone()).await.expect("an answer");
+        let spent = context.budget.spent();
+        assert!(spent.tokens > 0 && spent.requests == 1);
+        assert_eq!(spent.cost.0, spent.tokens);
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,6 +12,7 @@ pub mod crash;
 pub mod delegating;
 /// The record of an agent's run.
 pub mod journal;
+mod prices;
 mod spending;
 mod telling;
 
@@ -24,6 +25,7 @@ pub use self::{
     chat::{Answering, Chat, OnCircuitOpen},
     command::{Command, CommandConfig},
     delegating::Ended,
+    prices::{InvalidPrice, Prices},
     spending::Budget,
     telling::{Listeners, Untold},
 };

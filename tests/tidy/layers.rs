@@ -30,7 +30,7 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     // A caller sees subjects and results, not how they come about.
     ("client", "clock contract policy store broker telemetry"),
-    ("config", "contract store telemetry"),
+    ("config", "contract store handler telemetry"),
     ("dev", "clock config"),
     ("chaos", "clock contract store broker dev"),
     (

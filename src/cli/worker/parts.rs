@@ -157,8 +157,10 @@ fn handler(
             let prompt = puruto.prompt.as_ref().map(|it| it.text());
             let models = Repairing::new(routes, chat.repair);
             let answer = chat.answer.clone();
-            let chat = Chat::new(models, prompt, answer, spec.on_circuit_open);
-            Ok(Arc::new(chat.answering(spec.answering)))
+            let chat = Chat::new(models, prompt, answer, spec.on_circuit_open)
+                .answering(spec.answering)
+                .priced(shared.config.prices.models.clone());
+            Ok(Arc::new(chat))
         }
         Work::Command(command) => {
             let lookup = |name: &str| shared.environment.lookup(name);

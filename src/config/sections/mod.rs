@@ -1,24 +1,28 @@
 //! What can be configured, one file a section.
 
 mod client;
+mod delegation;
 mod log;
 mod nats;
+mod prices;
 mod redis;
 mod runtime;
 mod worker;
 
 pub use self::{
-    client::ClientConfig, log::LogConfig, nats::NatsConfig, redis::RedisConfig,
-    runtime::RuntimeConfig, worker::WorkerConfig,
+    client::ClientConfig, delegation::DelegationConfig, log::LogConfig, nats::NatsConfig,
+    prices::PricesConfig, redis::RedisConfig, runtime::RuntimeConfig, worker::WorkerConfig,
 };
 use super::{Key, Mistakes, layers::Layers};
 
 /// The keys of every section.
-pub(super) const KEYS: [&[Key]; 6] = [
+pub(super) const KEYS: [&[Key]; 8] = [
     NatsConfig::KEYS,
     RedisConfig::KEYS,
     WorkerConfig::KEYS,
     RuntimeConfig::KEYS,
+    DelegationConfig::KEYS,
+    PricesConfig::KEYS,
     LogConfig::KEYS,
     ClientConfig::KEYS,
 ];
@@ -34,6 +38,10 @@ pub struct Config {
     pub worker: WorkerConfig,
     /// Calls to models.
     pub runtime: RuntimeConfig,
+    /// How far requests may ask others.
+    pub delegation: DelegationConfig,
+    /// What models cost.
+    pub prices: PricesConfig,
     /// What is logged.
     pub log: LogConfig,
     /// A caller.
@@ -48,6 +56,8 @@ impl Config {
             redis: RedisConfig::read(layers, mistakes),
             worker: WorkerConfig::read(layers, mistakes),
             runtime: RuntimeConfig::read(layers, mistakes),
+            delegation: DelegationConfig::read(layers, mistakes),
+            prices: PricesConfig::read(layers, mistakes),
             log: LogConfig::read(layers, mistakes),
             client: ClientConfig::read(layers, mistakes),
         }
