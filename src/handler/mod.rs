@@ -4,6 +4,8 @@
 //! the request is cancelled, its deadline passes or its claim is lost, and must leave nothing
 //! behind that goes on without it.
 
+/// A durable loop around a model.
+pub mod agent;
 mod chat;
 mod command;
 /// Where a process can be made to die.

@@ -98,6 +98,8 @@ pub struct Run {
     pub past: Vec<Operation>,
     /// What it reported, once it has.
     pub report: Option<String>,
+    /// Why it ended without a report, as JSON, where [`Checkpoint::End`] said so.
+    pub reason: Option<String>,
     /// What it and its children spent, and what its children may still spend.
     pub spent: Spent,
 }
