@@ -19,7 +19,8 @@ pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
 pub struct TimeoutSec(#[schemars(range(min = 1, max = 86_400))] u32);
 
 impl TimeoutSec {
-    const EXPECTED: &'static str = "an integer from 1 to 86400";
+    /// What is allowed.
+    pub const EXPECTED: &'static str = "an integer from 1 to 86400";
 
     /// A time-out of `seconds`; `None` outside 1 to 86 400.
     #[must_use]

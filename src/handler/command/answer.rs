@@ -1,14 +1,27 @@
 //! What a program wrote, as the outcome of its request, or everything that is wrong with it.
 //!
-//! Exactly an InvocationResult of this request. Never repeats the text of a value.
+//! Exactly an InvocationResult of this request, or a delegation. Never repeats the text of a value.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
+use super::delegate::{self, Asked};
 use crate::contract::{ErrorCode, InvocationRequest, Outcome, Parsed, ResultError, Violation};
 
-/// Reads `output` as the InvocationResult of `request`.
-pub(super) fn read(output: &[u8], request: &InvocationRequest) -> Result<Outcome, Vec<Violation>> {
+/// What a program wrote.
+#[derive(Debug)]
+pub(super) enum Written {
+    /// The outcome of its request.
+    Outcome(Outcome),
+    /// Others are to be asked first; then it wants to be run again.
+    Delegate(Asked),
+}
+
+/// The fields of an InvocationResult that say what came of a request.
+const OUTCOME_FIELDS: [&str; 3] = ["status", "result", "error"];
+
+/// Reads `output` as the InvocationResult of `request`, or as a delegation.
+pub(super) fn read(output: &[u8], request: &InvocationRequest) -> Result<Written, Vec<Violation>> {
     let Parsed { value, violations } = Parsed::from_slice(output).map_err(|it| vec![it])?;
     // Counted, not listed: the names of keys are text of the program, and may be many.
     let violations = match violations.len() {
@@ -22,7 +35,11 @@ pub(super) fn read(output: &[u8], request: &InvocationRequest) -> Result<Outcome
         let violation = Violation::new("$", "an InvocationResult", kind_of(Some(&value)));
         return Err(vec![violation]);
     };
-    Fields { object, violations }.into_outcome(request)
+    let mut fields = Fields { object, violations };
+    match fields.take("delegate") {
+        Some(delegate) => fields.into_delegation(delegate).map(Written::Delegate),
+        None => fields.into_outcome(request).map(Written::Outcome),
+    }
 }
 
 /// Takes the known fields out of an object and notes what is wrong with each.
@@ -40,6 +57,24 @@ impl Fields {
         match outcome {
             Some(outcome) if self.violations.is_empty() => Ok(outcome),
             Some(_) | None => Err(self.violations),
+        }
+    }
+
+    /// Either it answers or it asks.
+    fn into_delegation(mut self, delegate: Value) -> Result<Asked, Vec<Violation>> {
+        for field in OUTCOME_FIELDS {
+            if self.take(field).is_some() {
+                self.note(field, "nothing beside delegate", "a value");
+            }
+        }
+        let mut violations = self.violations;
+        match delegate::read(delegate) {
+            Ok(asked) if violations.is_empty() => Ok(asked),
+            Ok(_) => Err(violations),
+            Err(inside) => {
+                violations.extend(inside);
+                Err(violations)
+            }
         }
     }
 
@@ -131,7 +166,7 @@ impl Fields {
 }
 
 /// What a value is, in words.
-const fn kind_of(value: Option<&Value>) -> &'static str {
+pub(super) const fn kind_of(value: Option<&Value>) -> &'static str {
     match value {
         None => "nothing",
         Some(Value::Null) => "null",

@@ -14,9 +14,9 @@ use crate::contract::{Draft, MintedIds};
 const WITHIN: Duration = Duration::from_secs(30);
 
 /// A result of the request of [`context`].
-const OK: &str = r#"{"request_id":"r-1","correlation_id":"c-1","status":"ok","duration_ms":1,"result":{"summary":"done"}}"#;
+pub(super) const OK: &str = r#"{"request_id":"r-1","correlation_id":"c-1","status":"ok","duration_ms":1,"result":{"summary":"done"}}"#;
 
-fn context(prompt: &str) -> Context {
+pub(super) fn context(prompt: &str) -> Context {
     let body = json!({
         "request_id": "r-1", "correlation_id": "c-1", "target": "t", "action": "a", "prompt": prompt,
     });
@@ -26,13 +26,13 @@ fn context(prompt: &str) -> Context {
 }
 
 /// What a Puruto whose program is a shell script answers.
-struct Scripted {
-    folder: TempDir,
-    command: Command,
+pub(super) struct Scripted {
+    pub(super) folder: TempDir,
+    pub(super) command: Command,
 }
 
 impl Scripted {
-    fn new(script: &str) -> Self {
+    pub(super) fn new(script: &str) -> Self {
         Self::with(script, "")
     }
 
