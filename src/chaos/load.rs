@@ -97,7 +97,9 @@ async fn cancel(desk: &Desk, ask: &Ask) {
             continue;
         };
         let told = match answer {
-            CancelAnswer::Flagged | CancelAnswer::Owned(_) => CancelTold::Flagged,
+            CancelAnswer::Flagged | CancelAnswer::Owned(_) | CancelAnswer::Waiting(_) => {
+                CancelTold::Flagged
+            }
             CancelAnswer::AlreadyDone => CancelTold::AlreadyDone,
         };
         let request = ask.request.clone();

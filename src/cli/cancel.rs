@@ -43,6 +43,7 @@ pub(super) async fn run(
     let (word, meaning, exit) = match answer {
         CancelAnswer::Flagged => ("flagged", "it ends when a worker takes it", Exit::Ok),
         CancelAnswer::Owned(_) => ("announced", "its worker has been told", Exit::Ok),
+        CancelAnswer::Waiting(_) => ("flagged", "it was waiting and ends now", Exit::Ok),
         CancelAnswer::AlreadyDone => ("already_done", "it was done before", Exit::Error),
     };
     world.output.answer(match world.output.reader(args.json) {

@@ -9,7 +9,7 @@ use super::output::Reader;
 use crate::{
     client::{Client, ClientFault, Exchange, Pending, Standing, Status},
     contract::{InvocationResult, PurutoName, RequestId},
-    store::Records,
+    store::{Records, kin::WaitsOn},
 };
 
 /// Between two questions where a request stands.
@@ -73,6 +73,18 @@ async fn follow<E: Exchange, R: Records>(
 pub(super) fn words(status: &Status) -> String {
     let attempt = status.attempts.unwrap_or(1);
     match &status.standing {
+        Standing::Intended => "about to be asked by another request".to_owned(),
+        Standing::Waiting {
+            cancelled: true, ..
+        } => "being cancelled".to_owned(),
+        Standing::Waiting {
+            on: WaitsOn::Children,
+            ..
+        } => "waiting for requests that it made".to_owned(),
+        Standing::Waiting {
+            on: WaitsOn::Verdict,
+            ..
+        } => "waiting to be approved or rejected".to_owned(),
         Standing::Flagged => "to be cancelled when a worker takes it".to_owned(),
         Standing::Claimed {
             cancelled: true, ..

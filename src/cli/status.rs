@@ -14,6 +14,7 @@ use crate::{
     client::{Standing, Status},
     contract::{PurutoName, RequestId},
     policy::PolicySet,
+    store::kin::WaitsOn,
 };
 
 /// What is said of a request of which there is neither record nor result.
@@ -64,6 +65,18 @@ pub(super) async fn run(
 
 fn state(standing: &Standing) -> &'static str {
     match standing {
+        Standing::Intended => "intended",
+        Standing::Waiting {
+            cancelled: true, ..
+        } => "cancelling",
+        Standing::Waiting {
+            on: WaitsOn::Children,
+            ..
+        } => "waiting",
+        Standing::Waiting {
+            on: WaitsOn::Verdict,
+            ..
+        } => "awaiting_verdict",
         Standing::Flagged => "cancel_requested",
         Standing::Claimed {
             cancelled: true, ..
@@ -82,7 +95,11 @@ fn state(standing: &Standing) -> &'static str {
 fn as_json(id: &RequestId, status: &Status) -> Value {
     let result = match &status.standing {
         Standing::Done(result) => result.as_ref(),
-        Standing::Flagged | Standing::Claimed { .. } | Standing::Released => None,
+        Standing::Intended
+        | Standing::Flagged
+        | Standing::Claimed { .. }
+        | Standing::Released
+        | Standing::Waiting { .. } => None,
     };
     json!({
         "request_id": id,
@@ -103,7 +120,11 @@ fn readable(id: &RequestId, status: &Status) -> String {
     let outcome = match &status.standing {
         Standing::Done(Some(result)) => format!(", {}", result.outcome.status()),
         Standing::Done(None) => ", its result is no longer kept".to_owned(),
-        Standing::Flagged | Standing::Claimed { .. } | Standing::Released => String::new(),
+        Standing::Intended
+        | Standing::Flagged
+        | Standing::Claimed { .. }
+        | Standing::Released
+        | Standing::Waiting { .. } => String::new(),
     };
     format!(
         "{id}  {target}  {}{outcome}{}",

@@ -5,12 +5,14 @@ use std::time::Duration;
 use super::{Client, ClientFault, Exchange, reading::read};
 use crate::{
     contract::{CorrelationId, Header, InvocationResult, PurutoName, RequestId},
-    store::{Record, RecordState, Records, RequestKey, SessionId},
+    store::{Record, RecordState, Records, RequestKey, SessionId, kin::WaitsOn},
 };
 
 /// Where a request stands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
+    /// Its parent has written it down; no worker has claimed it.
+    Intended,
     /// Flagged for cancel before any worker claimed it.
     Flagged,
     /// A worker runs it, or died with it.
@@ -24,6 +26,13 @@ pub enum Standing {
     },
     /// Given back by a worker, not claimed since.
     Released,
+    /// It waits without a worker.
+    Waiting {
+        /// For what.
+        on: WaitsOn,
+        /// Whether it is flagged for cancel.
+        cancelled: bool,
+    },
     /// It has its result; `None` when that is no longer kept.
     Done(Option<InvocationResult>),
 }
@@ -83,7 +92,11 @@ impl<E: Exchange, R: Records> Client<E, R> {
         }
         Ok(found.pop().and_then(|it| match it.standing {
             Standing::Done(result) => result,
-            Standing::Flagged | Standing::Claimed { .. } | Standing::Released => None,
+            Standing::Intended
+            | Standing::Flagged
+            | Standing::Claimed { .. }
+            | Standing::Released
+            | Standing::Waiting { .. } => None,
         }))
     }
 
@@ -118,7 +131,9 @@ impl<E: Exchange, R: Records> Client<E, R> {
             ..
         } = record;
         let standing = match state {
+            RecordState::Intended => Standing::Intended,
             RecordState::Flagged => Standing::Flagged,
+            RecordState::Waiting { on, cancelled } => Standing::Waiting { on, cancelled },
             RecordState::Held {
                 owner,
                 owner_alive,

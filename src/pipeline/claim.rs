@@ -188,8 +188,8 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                     last_worker: exhausted.last_worker,
                 }))
             }
-            ClaimAnswer::Held(_) => {
-                metrics.claimed(ClaimOutcome::Held);
+            ClaimAnswer::Held(_) | ClaimAnswer::Waiting => {
+                metrics.claimed(ClaimOutcome::from(&answer));
                 if admitted.received.delivery.delivered == Delivery::FOUND {
                     return Err(admitted.received.lapse());
                 }
@@ -201,6 +201,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                 result,
                 correlation,
                 attempt,
+                kin: _,
             } => {
                 metrics.claimed(ClaimOutcome::Done);
                 let found = Found {

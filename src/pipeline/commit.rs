@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     broker::{Broker, StoredResult},
-    contract::{ErrorCode, InvocationResult, IpcKind, Outcome, ResultError},
-    store::{Claims, CommitAnswer},
+    contract::{ErrorCode, InvocationResult, IpcKind, Outcome, ResultError, Spent},
+    store::{Claims, Commit, CommitAnswer},
     telemetry::labels::CommitOutcome,
 };
 
@@ -29,10 +29,12 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         let mut patience = Patience::new(&self.ports.chance, None);
         loop {
             let key = &ran.asked.key;
-            let asked = self
-                .ports
-                .claims
-                .commit(key, ran.hold.nonce, body.clone(), ran.cancelled);
+            let commit = Commit {
+                result: body.clone(),
+                cancelled: ran.cancelled,
+                spent: Spent::default(),
+            };
+            let asked = self.ports.claims.commit(key, ran.hold.nonce, commit);
             let metrics = &ran.received.served.metrics;
             match asked.await {
                 Ok(CommitAnswer::Committed) => {
@@ -103,12 +105,13 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         let mut patience = Patience::new(&self.ports.chance, None);
         loop {
             let key = &claimed.asked.key;
-            match self
-                .ports
-                .claims
-                .commit(key, claimed.hold.nonce, body.clone(), true)
-                .await
-            {
+            let commit = Commit {
+                result: body.clone(),
+                cancelled: true,
+                spent: Spent::default(),
+            };
+            let asked = self.ports.claims.commit(key, claimed.hold.nonce, commit);
+            match asked.await {
                 Ok(CommitAnswer::Committed | CommitAnswer::Cancelled) => {
                     trail::committed(&claimed.asked, &claimed.hold, &body);
                     let correlation = claimed.asked.correlation.clone();

@@ -97,6 +97,15 @@ impl Wait {
     }
 }
 
+/// On what a request waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsOn {
+    /// Requests that it delegated.
+    Children,
+    /// Somebody's verdict.
+    Verdict,
+}
+
 /// What parking is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParkAnswer {
@@ -141,7 +150,7 @@ pub enum Woken {
     Ignored,
 }
 
-/// For what a request waits when it does not wait for children.
+/// What somebody decided about a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Whether the request may run.
@@ -197,7 +206,7 @@ pub struct Kin {
     pub lineage: Option<Lineage>,
     /// Whether it asked others and has not been told of all it waits for.
     pub waits: bool,
-    /// How many delegations of it are over.
+    /// Those of its delegations that are over.
     pub steps: Vec<Step>,
     /// What it and its ended children spent, and what is granted to children that run.
     pub spent: Spent,
@@ -216,7 +225,8 @@ pub struct Intent {
     pub lineage: Lineage,
 }
 
-/// That a child ended.
+/// That a child ended. What was granted to it is charged to its parent until then, also where the
+/// parent has gone on without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildEnded {
     /// Its place among its parent's children.

@@ -6,6 +6,7 @@
 
 /// What binds a request to those that it asks, and to who asked it.
 pub mod kin;
+mod record;
 /// The store on a real Redis or Valkey.
 pub mod redis;
 /// An agent's run, as it is kept.
@@ -18,11 +19,14 @@ mod waits;
 use std::{future::Future, time::Duration};
 
 pub use self::types::{
-    AckToken, Attempt, CancelAnswer, Carried, Claim, ClaimAnswer, Claimed, CommitAnswer, Epoch,
-    Exhausted, Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
-    StoreFault,
+    AckToken, Attempt, Carried, Claim, ClaimAnswer, Claimed, Commit, CommitAnswer, Epoch,
+    Exhausted, Held, Nonce, Registered, Renewal, RequestKey, SessionId, StoreFault,
 };
-pub use self::{run::Runs, waits::Waits};
+pub use self::{
+    record::{CancelAnswer, Record, RecordState},
+    run::Runs,
+    waits::Waits,
+};
 use crate::{
     circuit::{Admission, Ask, CircuitName, Outcome},
     clock::WallTime,
@@ -52,8 +56,7 @@ pub trait Claims: Send + Sync + 'static {
     /// The store did not answer in time or refused; whether the claim was made is then unknown.
     fn claim(&self, claim: Claim) -> impl Future<Output = Result<ClaimAnswer, StoreFault>> + Send;
 
-    /// Stores the one result of a request, fenced by the claim's nonce. `cancelled` says that the
-    /// result is the answer to a cancel: once a request is flagged for cancel, no other is taken.
+    /// Stores the one result of a request, fenced by the claim's nonce; it waits for nothing then.
     ///
     /// # Errors
     /// The store did not answer in time or refused; whether it committed is then unknown.
@@ -61,8 +64,7 @@ pub trait Claims: Send + Sync + 'static {
         &self,
         key: &RequestKey,
         nonce: Nonce,
-        result: bytes::Bytes,
-        cancelled: bool,
+        commit: Commit,
     ) -> impl Future<Output = Result<CommitAnswer, StoreFault>> + Send;
 
     /// Published and acked: takes the request out of the session's held set and shrinks its record

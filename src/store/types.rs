@@ -5,9 +5,10 @@ use std::{fmt, num::NonZeroU32, time::Duration};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::kin::Kin;
 use crate::{
     clock::{Chance, WallTime},
-    contract::{CorrelationId, Deadline, Fingerprint, PurutoName, RequestId},
+    contract::{CorrelationId, Deadline, Fingerprint, PurutoName, RequestId, Spent},
 };
 
 /// Names a request's record: ids are unique per target.
@@ -208,6 +209,9 @@ pub enum ClaimAnswer {
     Exhausted(Exhausted),
     /// A live session owns it.
     Held(Held),
+    /// It waits without an owner, and nothing has come of what it waits for. Its message is settled
+    /// by this delivery from now on.
+    Waiting,
     /// It has its result.
     Done {
         /// The committed bytes; `None` once the record is a tombstone and the results stream alone
@@ -217,6 +221,8 @@ pub enum ClaimAnswer {
         correlation: CorrelationId,
         /// The execution that it came from.
         attempt: Attempt,
+        /// What it had to do with others, if it had.
+        kin: Option<Box<Kin>>,
     },
     /// The same id came before with another payload, in this chain.
     Conflict {
@@ -242,6 +248,8 @@ pub struct Claimed {
     pub fresh: bool,
     /// What the last worker that gave the request back left for the next one.
     pub carried: Carried,
+    /// What it has to do with others, if it has.
+    pub kin: Option<Box<Kin>>,
 }
 
 /// A claim that was granted on a request that must not run again. It counts as no attempt.
@@ -258,6 +266,18 @@ pub struct Exhausted {
 pub struct Held {
     /// The owner.
     pub owner: SessionId,
+}
+
+/// The one result of a request, on its way into its record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// Its bytes.
+    pub result: Bytes,
+    /// Whether it is the answer to a cancel: once a request is flagged for cancel, no other is
+    /// taken.
+    pub cancelled: bool,
+    /// What the request spent beyond what its record says.
+    pub spent: Spent,
 }
 
 /// What a commit is answered.
@@ -292,55 +312,6 @@ pub struct Registered {
     pub lives: bool,
     /// Whether it has said that it answers pings.
     pub answers_pings: bool,
-}
-
-/// What a cancel is answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CancelAnswer {
-    /// Nobody owns the request; it ends as cancelled when it is next delivered.
-    Flagged,
-    /// A session owns the request and has to be told.
-    Owned(SessionId),
-    /// The request is done; nothing was changed.
-    AlreadyDone,
-}
-
-/// Where a request stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RecordState {
-    /// Flagged for cancel before any worker claimed it.
-    Flagged,
-    /// A claim was made; `owner_alive` says whether its session still lives.
-    Held {
-        /// The owner.
-        owner: SessionId,
-        /// Whether the owner's session lives.
-        owner_alive: bool,
-        /// Whether it is flagged for cancel.
-        cancelled: bool,
-    },
-    /// Given back, not claimed since.
-    Released,
-    /// It has its result.
-    Done {
-        /// The committed bytes, unless the record is a tombstone.
-        result: Option<Bytes>,
-    },
-}
-
-/// A request's record as a caller may see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Where it stands.
-    pub state: RecordState,
-    /// The chain to which it belongs, unless it was flagged before any worker saw it.
-    pub correlation: Option<CorrelationId>,
-    /// How often it was executed.
-    pub attempts: u32,
-    /// When it was first claimed, by the store's clock.
-    pub first_claimed: Option<WallTime>,
-    /// How long it has been since, by the store's clock; until the commit when it is done.
-    pub age: Duration,
 }
 
 /// Why the store did not answer.

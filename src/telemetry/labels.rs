@@ -52,6 +52,8 @@ labels! {
         Exhausted => "exhausted",
         /// A live session owns it.
         Held => "held",
+        /// It waits without an owner.
+        Waiting => "waiting",
         /// It has its result.
         Done => "done",
         /// The same id came before with another payload.
@@ -143,6 +145,7 @@ impl From<&ClaimAnswer> for ClaimOutcome {
             ClaimAnswer::Claimed(_) => Self::Claimed,
             ClaimAnswer::Exhausted(_) => Self::Exhausted,
             ClaimAnswer::Held(_) => Self::Held,
+            ClaimAnswer::Waiting => Self::Waiting,
             ClaimAnswer::Done { .. } => Self::Done,
             ClaimAnswer::Conflict { .. } => Self::Conflict,
             ClaimAnswer::Fenced => Self::Fenced,

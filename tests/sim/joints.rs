@@ -18,8 +18,8 @@ use puruto_fleet::{
     },
     contract::{Lane, PurutoName},
     store::{
-        AckToken, Carried, Claim, ClaimAnswer, Claims, CommitAnswer, Nonce, RequestKey, StoreFault,
-        twin::StoreTwin,
+        AckToken, Carried, Claim, ClaimAnswer, Claims, Commit, CommitAnswer, Nonce, RequestKey,
+        StoreFault, twin::StoreTwin,
     },
 };
 use tokio::sync::Notify;
@@ -191,15 +191,12 @@ impl Claims for SimClaims {
         &self,
         key: &RequestKey,
         nonce: Nonce,
-        result: Bytes,
-        cancelled: bool,
+        commit: Commit,
     ) -> Result<CommitAnswer, StoreFault> {
         self.joints.pass().await.map_err(store_timed_out)?;
         self.joints.0.teller.committing(nonce);
-        let answer = self
-            .twin
-            .commit(key, nonce, result.clone(), cancelled)
-            .await;
+        let result = commit.result.clone();
+        let answer = self.twin.commit(key, nonce, commit).await;
         let answer = answer.map(|it| self.told(it, nonce, &result));
         self.joints.pass().await.map_err(store_timed_out)?;
         answer

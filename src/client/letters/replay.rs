@@ -224,6 +224,8 @@ fn judge(
         Some(Standing::Claimed {
             owner_alive: true, ..
         }) => under_way("a worker runs it"),
+        Some(Standing::Intended) => under_way("another request is about to ask it"),
+        Some(Standing::Waiting { .. }) => under_way("it waits for others"),
         Some(Standing::Claimed { .. } | Standing::Released) => match reason {
             // Its message is still there until it is answered.
             DeadReason::Poisoned => under_way("it waits for a worker that answers it"),

@@ -24,8 +24,8 @@ use crate::{
     },
     policy::{Checked, LivePolicies},
     store::{
-        AckToken, CancelAnswer, Claim, Claims as _, CommitAnswer, Nonce, RequestKey, SessionId,
-        Sessions as _, twin::StoreTwin,
+        AckToken, CancelAnswer, Claim, Claims as _, Commit, CommitAnswer, Nonce, RequestKey,
+        SessionId, Sessions as _, twin::StoreTwin,
     },
 };
 
@@ -100,8 +100,12 @@ impl World {
         };
         self.store.claim(claim).await.unwrap();
         if let Some(result) = result {
-            let (key, bytes) = (key(), result.to_json().into());
-            let committed = self.store.commit(&key, nonce, bytes, false);
+            let commit = Commit {
+                result: result.to_json().into(),
+                ..Commit::default()
+            };
+            let (key, store) = (key(), &self.store);
+            let committed = store.commit(&key, nonce, commit);
             assert_eq!(committed.await.unwrap(), CommitAnswer::Committed);
         }
     }

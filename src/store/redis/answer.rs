@@ -9,8 +9,9 @@ use super::{
     super::{
         AckToken, Attempt, CancelAnswer, Carried, ClaimAnswer, Claimed, CommitAnswer, Epoch,
         Exhausted, Held, Nonce, Record, RecordState, Registered, Renewal, RequestKey, SessionId,
+        kin::Kin,
     },
-    keys,
+    keys, kin,
     options::Partitions,
 };
 use crate::{
@@ -24,7 +25,7 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
     }
     let items = array(value)?;
     match (text(items.first()?)?, items) {
-        ("claimed", [_, attempts, first, now, cancelled, fresh, carried]) => {
+        ("claimed", [_, attempts, first, now, cancelled, fresh, carried, kin]) => {
             Some(ClaimAnswer::Claimed(Claimed {
                 attempt: Attempt::new(small(attempts)?),
                 first_claimed: time(first)?,
@@ -32,9 +33,10 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
                 cancelled: flag(cancelled)?,
                 fresh: flag(fresh)?,
                 carried: Carried::new(text(carried)?),
+                kin: kin::kin(kin)?,
             }))
         }
-        ("exhausted", [_, attempts, first, now, cancelled, last]) => {
+        ("exhausted", [_, attempts, first, now, cancelled, last, kin]) => {
             Some(ClaimAnswer::Exhausted(Exhausted {
                 claimed: Claimed {
                     attempt: Attempt::new(small(attempts)?),
@@ -43,6 +45,7 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
                     cancelled: flag(cancelled)?,
                     fresh: false,
                     carried: Carried::default(),
+                    kin: kin::kin(kin)?,
                 },
                 last_worker: text(last)?.into(),
             }))
@@ -51,10 +54,12 @@ pub(super) fn claim(value: &Value) -> Option<ClaimAnswer> {
             let owner = session(owner)?;
             Some(ClaimAnswer::Held(Held { owner }))
         }
-        ("done", [_, chain, attempts, result]) => Some(ClaimAnswer::Done {
+        ("waiting", [_]) => Some(ClaimAnswer::Waiting),
+        ("done", [_, chain, attempts, result, kin]) => Some(ClaimAnswer::Done {
             result: bytes(result),
             correlation: correlation(chain)?,
             attempt: Attempt::new(small(attempts)?),
+            kin: kin::kin(kin)?,
         }),
         ("conflict", [_, chain]) => {
             let correlation = correlation(chain)?;
@@ -74,6 +79,7 @@ fn first_claim(now: WallTime) -> Claimed {
         cancelled: false,
         fresh: true,
         carried: Carried::default(),
+        kin: None,
     }
 }
 
@@ -87,10 +93,15 @@ pub(super) fn commit(value: &Value) -> Option<CommitAnswer> {
 }
 
 pub(super) fn cancel(value: &Value) -> Option<CancelAnswer> {
-    match array(value)? {
-        [word] if text(word)? == "done" => Some(CancelAnswer::AlreadyDone),
-        [word] if text(word)? == "flagged" => Some(CancelAnswer::Flagged),
-        [word, owner] if text(word)? == "owned" => Some(CancelAnswer::Owned(session(owner)?)),
+    let (word, rest) = array(value)?.split_first()?;
+    match (text(word)?, rest) {
+        ("done", []) => Some(CancelAnswer::AlreadyDone),
+        ("flagged", []) => Some(CancelAnswer::Flagged),
+        ("owned", [owner]) => Some(CancelAnswer::Owned(session(owner)?)),
+        ("waiting", children) => {
+            let children = children.iter().map(kin::parsed).collect::<Option<_>>()?;
+            Some(CancelAnswer::Waiting(children))
+        }
         _ => None,
     }
 }
@@ -180,11 +191,14 @@ pub(super) fn record(value: &Value) -> Option<Option<Record>> {
         first,
         done,
         result,
+        on,
+        kin,
     ] = array(value)?
     else {
         return None;
     };
     let state = match text(state)? {
+        "intended" => RecordState::Intended,
         "flagged" => RecordState::Flagged,
         "held" => RecordState::Held {
             owner: session(owner)?,
@@ -192,6 +206,10 @@ pub(super) fn record(value: &Value) -> Option<Option<Record>> {
             cancelled: *cancel != Value::Nil,
         },
         "released" => RecordState::Released,
+        "waiting" => RecordState::Waiting {
+            on: kin::waits_on(on)?,
+            cancelled: *cancel != Value::Nil,
+        },
         "done" => RecordState::Done {
             result: bytes(result),
         },
@@ -199,12 +217,16 @@ pub(super) fn record(value: &Value) -> Option<Option<Record>> {
     };
     let first_claimed = time(first);
     let until = time(done).or_else(|| time(now))?;
+    let kin = kin::kin(kin)?.map_or_else(Kin::default, |kin| *kin);
     Some(Some(Record {
         state,
         correlation: correlation(chain),
         attempts: small(attempts)?,
         first_claimed,
         age: first_claimed.map_or(Duration::ZERO, |since| until.since(since)),
+        lineage: kin.lineage,
+        spent: kin.spent,
+        verdict: kin.verdict,
     }))
 }
 
@@ -239,7 +261,7 @@ pub(super) fn time_of_day(value: &Value) -> Option<WallTime> {
     Some(WallTime::from_unix_millis(millis))
 }
 
-fn small(value: &Value) -> Option<u32> {
+pub(super) fn small(value: &Value) -> Option<u32> {
     u32::try_from(whole(value)?).ok()
 }
 
@@ -255,7 +277,7 @@ fn time(value: &Value) -> Option<WallTime> {
     whole(value).map(WallTime::from_unix_millis)
 }
 
-fn bytes(value: &Value) -> Option<Bytes> {
+pub(super) fn bytes(value: &Value) -> Option<Bytes> {
     match value {
         Value::BulkString(bytes) => Some(Bytes::copy_from_slice(bytes)),
         _ => None,

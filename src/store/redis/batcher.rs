@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    super::{Attempt, RequestKey, StoreFault},
+    super::{Attempt, FLAG_RETENTION, RequestKey, StoreFault},
     call::Call,
     fault,
     keys::Keys,
@@ -34,6 +34,14 @@ pub(super) struct Engine {
     pub(super) keys: Keys,
     pub(super) retention: Duration,
     pub(super) max_attempts: Attempt,
+}
+
+impl Engine {
+    /// How long what lies beside a record is kept. No request may take longer than a flag is kept,
+    /// so no record outlives it.
+    pub(super) fn kept_beside(&self) -> Duration {
+        self.retention + FLAG_RETENTION
+    }
 }
 
 /// One request's part of a batched call.

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use redis::Value;
 
 use super::{
-    super::{Claim, ClaimAnswer, CommitAnswer, FLAG_RETENTION, Nonce, RequestKey},
+    super::{Claim, ClaimAnswer, Commit, CommitAnswer, Nonce, RequestKey},
     answer,
     batcher::{Batched, Engine},
     call::Call,
+    kin::Numbers,
     scripts::{self, Script},
 };
+use crate::contract::Spent;
 
 /// How long a settlement waits for others: nobody waits for it.
 const SETTLE_LINGER: Duration = Duration::from_millis(20);
@@ -44,14 +45,13 @@ impl Batched for Claim {
 
 /// A result on its way into its record.
 #[derive(Debug)]
-pub(super) struct Commit {
+pub(super) struct Committing {
     pub(super) key: RequestKey,
     pub(super) nonce: Nonce,
-    pub(super) result: Bytes,
-    pub(super) cancelled: bool,
+    pub(super) commit: Commit,
 }
 
-impl Batched for Commit {
+impl Batched for Committing {
     type Answer = CommitAnswer;
     const SCRIPT: &'static Script = &scripts::COMMIT;
 
@@ -60,18 +60,28 @@ impl Batched for Commit {
     }
 
     fn payload(&self) -> usize {
-        self.result.len()
+        self.commit.result.len()
     }
 
     fn write_common(call: &mut Call, engine: &Engine) {
-        // No request may take longer than a flag is kept, so no record outlives its result.
-        call.millis(engine.retention + FLAG_RETENTION);
+        call.millis(engine.kept_beside());
     }
 
     fn write(&self, call: &mut Call) {
+        let Commit {
+            result,
+            cancelled,
+            spent,
+        } = &self.commit;
         call.text(self.nonce)
-            .bytes(if self.cancelled { b"1" } else { b"0" })
-            .bytes(&self.result);
+            .bytes(if *cancelled { b"1" } else { b"0" });
+        // Most requests spend nothing that is counted.
+        if *spent == Spent::default() {
+            call.bytes(b"");
+        } else {
+            call.text(Numbers(spent));
+        }
+        call.bytes(result);
     }
 
     fn read(value: &Value) -> Option<CommitAnswer> {

@@ -6,7 +6,7 @@ use super::{
     super::{RequestKey, SessionId},
     options::{KeyPrefix, Partitions, RedisOptions, Spread},
 };
-use crate::circuit::CircuitName;
+use crate::{circuit::CircuitName, contract::CorrelationId};
 
 /// One of the partitions, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,9 +56,20 @@ impl Keys {
 
     /// Replaces `text` by the key of a request's record.
     pub(super) fn write_record(&self, text: &mut String, key: &RequestKey) {
+        self.write_beside(text, "req:", key);
+    }
+
+    /// The key of every child that a request ever asked for.
+    pub(super) fn kids(&self, key: &RequestKey) -> String {
+        let mut text = String::new();
+        self.write_beside(&mut text, "kids:", key);
+        text
+    }
+
+    fn write_beside(&self, text: &mut String, kind: &str, key: &RequestKey) {
         text.clear();
         self.write_base(text, self.partition(key));
-        text.push_str("req:");
+        text.push_str(kind);
         text.push_str(key.target.as_str());
         text.push(':');
         text.push_str(key.request.as_str());
@@ -66,8 +77,22 @@ impl Keys {
 
     /// The key of a session in each partition, in groups that may go into one call.
     pub(super) fn sessions(&self, session: &SessionId) -> Vec<Vec<String>> {
-        let all = (0..self.partitions.number())
-            .map(|number| self.key(Partition(number), "session:", session.as_str()));
+        self.everywhere("session:", session.as_str())
+    }
+
+    /// The index of the waiting requests in each partition, in groups that may go into one call.
+    pub(super) fn waits(&self) -> Vec<Vec<String>> {
+        self.everywhere("waits", "")
+    }
+
+    /// Where a chain's first requests are found.
+    pub(super) fn chain(&self, chain: &CorrelationId) -> String {
+        self.key(self.partition_of(chain.as_str()), "chain:", chain.as_str())
+    }
+
+    fn everywhere(&self, kind: &str, rest: &str) -> Vec<Vec<String>> {
+        let all =
+            (0..self.partitions.number()).map(|number| self.key(Partition(number), kind, rest));
         match self.spread {
             Spread::OneNode => vec![all.collect()],
             Spread::OnePartition => all.map(|key| vec![key]).collect(),

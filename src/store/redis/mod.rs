@@ -12,6 +12,7 @@ mod fault;
 mod items;
 mod keeper;
 mod keys;
+mod kin;
 mod link;
 mod options;
 mod place;
@@ -21,13 +22,14 @@ mod scripts;
 mod sentinel;
 mod supervision;
 mod switch;
+mod waits;
 
 use std::sync::Arc;
 
 use self::{
     batcher::{Batcher, Engine},
     dial::Dialer,
-    items::{Commit, Settle},
+    items::{Committing, Settle},
     keys::Keys,
     link::Link,
 };
@@ -50,7 +52,7 @@ pub struct RedisStore(Arc<Inner>);
 struct Inner {
     engine: Arc<Engine>,
     claims: Batcher<Claim>,
-    commits: Batcher<Commit>,
+    commits: Batcher<Committing>,
     settlements: Batcher<Settle>,
     options: RedisOptions,
     chance: Chance,

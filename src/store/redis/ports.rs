@@ -6,13 +6,14 @@ use redis::Value;
 
 use super::{
     super::{
-        CancelAnswer, Carried, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, FLAG_RETENTION,
-        Nonce, Record, Records, Renewal, RequestKey, SessionId, Sessions, StoreFault,
+        CancelAnswer, Carried, Claim, ClaimAnswer, Claims, Commit, CommitAnswer, Epoch,
+        FLAG_RETENTION, Nonce, Record, Records, Renewal, RequestKey, SessionId, Sessions,
+        StoreFault,
     },
     PARTITIONS, RedisStore, answer,
     call::Call,
     fault,
-    items::{Commit, Settle},
+    items::{Committing, Settle},
     other_partitions,
     scripts::{self, Script},
 };
@@ -27,16 +28,14 @@ impl Claims for RedisStore {
         &self,
         key: &RequestKey,
         nonce: Nonce,
-        result: Bytes,
-        cancelled: bool,
+        commit: Commit,
     ) -> Result<CommitAnswer, StoreFault> {
-        let commit = Commit {
+        let committing = Committing {
             key: key.clone(),
             nonce,
-            result,
-            cancelled,
+            commit,
         };
-        self.0.commits.submit(commit).await
+        self.0.commits.submit(committing).await
     }
 
     /// Waits some milliseconds for others to settle: not to be awaited where a caller waits.
@@ -166,7 +165,7 @@ const READ_MAX: usize = 256;
 
 impl RedisStore {
     /// A call of `script` on one record.
-    fn on(&self, script: &'static Script, key: &RequestKey, payload: usize) -> Call {
+    pub(super) fn on(&self, script: &'static Script, key: &RequestKey, payload: usize) -> Call {
         let mut call = Call::new(script, 1, payload);
         call.record(&self.0.engine.keys, key);
         call

@@ -14,11 +14,11 @@ pub(super) struct Script {
 }
 
 macro_rules! scripts {
-    ($($constant:ident = $name:literal $(with $shared:literal)?),* $(,)?) => {
+    ($($constant:ident = $name:literal $(with $shared:literal)*),* $(,)?) => {
         $(pub(super) static $constant: Script = {
             const SOURCE: &str = concat!(
                 include_str!("../scripts/prelude.lua"),
-                $(include_str!(concat!("../scripts/", $shared, ".lua")),)?
+                $(include_str!(concat!("../scripts/", $shared, ".lua")),)*
                 include_str!(concat!("../scripts/", $name, ".lua")),
             );
             Script {
@@ -34,15 +34,25 @@ macro_rules! scripts {
 }
 
 scripts! {
-    CANCEL = "cancel",
+    ASK_VERDICT = "ask_verdict" with "kin" with "rest",
+    CANCEL = "cancel" with "kin",
+    CHILD_ENDED = "child_ended" with "kin",
     CIRCUIT_ADMIT = "circuit_admit" with "circuit",
     CIRCUIT_REPORT = "circuit_report" with "circuit",
-    CLAIM = "claim",
-    COMMIT = "commit",
+    CLAIM = "claim" with "kin",
+    COMMIT = "commit" with "kin",
     CORRECT = "correct",
+    DECIDE = "decide",
+    DUE = "due" with "kin",
+    INTEND = "intend",
     LEAD = "lead",
-    READ = "read",
+    LET_GO = "let_go" with "kin" with "rest",
+    NOTE_ROOT = "note_root",
+    OUTBOX = "outbox",
+    PARK = "park" with "kin",
+    READ = "read" with "kin",
     RELEASE = "release",
+    RESUME = "resume" with "kin",
     SESSION_ANSWERS = "session_answers",
     SESSION_CLOSE = "session_close",
     SESSION_EVICT = "session_evict",
@@ -52,4 +62,5 @@ scripts! {
     SESSION_RENEW = "session_renew",
     SESSION_ROSTER = "session_roster",
     SETTLE = "settle",
+    WAIT_READ = "wait_read",
 }

@@ -5,8 +5,10 @@
 -- answers  {'done'}            nothing was changed
 --          {'owned', session}  flagged; the live owner has to be told, and is named the request by
 --                              every renewal until it commits or lets go
+--          {'waiting', child, ...}  flagged; nobody owns it, and these children of it run on
 --          {'flagged'}         flagged; whoever claims it next is told
 --
+-- What a parent only intended counts as if it had no record.
 -- Idempotent: a flag is set once and answered alike.
 
 local key = KEYS[1]
@@ -15,9 +17,11 @@ local record = call('HMGET', key, 'state', 'owner')
 local state, owner = record[1], record[2]
 if state == 'done' then return {'done'} end
 call('HSET', key, 'cancel', '1')
-if not state then
-  call('HSET', key, 'state', 'flagged')
-  call('PEXPIRE', key, ARGV[1])
+if not state then call('PEXPIRE', key, ARGV[1]) end
+if not state or state == 'intended' then call('HSET', key, 'state', 'flagged') end
+if state == 'waiting' then
+  call('ZADD', base .. 'waits', 0, member)
+  return {'waiting', unpack(children_that(base, member, false))}
 end
 if state == 'held' and lives(base, owner) then
   call('SADD', base .. 'cancelled:' .. owner, member)

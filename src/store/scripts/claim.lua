@@ -7,22 +7,24 @@
 -- answers  per key, in their order, one of
 --            now                      it is yours and its record is new: the first attempt, first
 --                                     claimed now, not flagged for cancel
---            {'claimed', attempts, t0, now, cancelled, fresh, carried}  it is yours; cancelled and
---                                     fresh 0 or 1; carried what its last release left, or ''
---            {'exhausted', attempts, t0, now, cancelled, last}  it is yours, but executed so often
---                                     that it must not run again; last names who had it then
+--            {'claimed', attempts, t0, now, cancelled, fresh, carried, kin}  it is yours; cancelled
+--                                     and fresh 0 or 1; carried what its last release left, or '';
+--                                     kin as kin.lua's kin_of answers it, nil where it has none
+--            {'exhausted', attempts, t0, now, cancelled, last, kin}  it is yours, but executed so
+--                                     often that it must not run again; last names who had it then
 --            {'held', session}        a live session owns it
---            {'done', corr, attempts, result}  the last nil once the record is a tombstone
+--            {'waiting'}              it waits, and nobody is to have it yet; this delivery is the
+--                                     one to settle from now on
+--            {'done', corr, attempts, result, kin}  result nil once the record is a tombstone
 --            {'conflict', corr}       the same id came with another fp
 --            {'fenced'}               your own session is gone
 --
 -- Taken is what has no record, was given back, or whose owner's session is gone: attempts + 1, the
 -- new nonce, and the entry in the owner's held set moves. A record that is only flagged for cancel
--- takes the first fp that comes. What is exhausted is taken alike, but no attempt is counted.
+-- takes the first fp that comes. What is exhausted is taken alike, but no attempt is counted. What a
+-- parent intended is taken as if it had no record. What waits is taken, as if it was given back, once
+-- what it waits for is there, it is flagged for cancel, or its deadline has passed.
 -- Idempotent: the nonce that owns the record is answered as before, and no attempt is counted.
-
--- However far a deadline is: an expiry beyond it would overflow.
-local KEPT_MAX_MS = 1e13
 
 local now = now_ms()
 local now_text = whole(now)
@@ -38,27 +40,51 @@ local function keep(key, deadline)
   call('EXPIREAT', key, texts[at])
 end
 
-local function answer(attempts, t0, cancel, again, last, carried)
+local function answer(attempts, t0, cancel, again, last, carried, kin)
   local flag = cancel and 1 or 0
-  if last then return {'exhausted', tonumber(attempts), tonumber(t0), now, flag, last} end
+  if last then return {'exhausted', tonumber(attempts), tonumber(t0), now, flag, last, kin} end
   local fresh = again and 0 or 1
-  return {'claimed', tonumber(attempts), tonumber(t0), now, flag, fresh, carried or ''}
+  return {'claimed', tonumber(attempts), tonumber(t0), now, flag, fresh, carried or '', kin}
+end
+
+-- Claims what nobody had before.
+local function claim_new(key, base, member, session, nonce, fp, corr, ack, deadline)
+  call('HSET', key, 'state', 'held', 'owner', session, 'nonce', nonce, 'fp', fp, 'corr', corr,
+    'attempts', '1', 't0', now_text)
+  keep(key, deadline)
+  call('HSET', base .. 'held:' .. session, member, ack)
+  return now
 end
 
 -- Claims what has a record already.
 local function claim_again(key, base, member, session, nonce, fp, corr, ack, deadline)
   local record = call('HMGET', key,
     'state', 'owner', 'nonce', 'fp', 'corr', 'attempts', 't0', 'cancel', 'again', 'worker', 'last',
-    'carried')
+    'carried', 'kin', 'on', 'verdict')
   local state, owner, attempts, t0, cancel = record[1], record[2], record[6], record[7], record[8]
-  local last, carried = record[11], record[12]
+  local last, carried, kin = record[11], record[12], record[13]
 
   if record[4] and record[4] ~= fp then return {'conflict', record[5]} end
   if state == 'done' then
-    return {'done', record[5], tonumber(attempts), call('GET', result_of(base, member))}
+    local result = call('GET', result_of(base, member))
+    return {'done', record[5], tonumber(attempts), result, kin_of(key, kin)}
+  end
+  if state == 'intended' then
+    claim_new(key, base, member, session, nonce, fp, corr, ack, deadline)
+    return answer(1, now, false, false, false, false, kin_of(key, kin))
+  end
+  if state == 'waiting' then
+    if not goes_on(base, member, cancel, deadline, record[14], record[15], now) then
+      call('HSET', key, 'ack', ack)
+      return {'waiting'}
+    end
+    call('ZREM', base .. 'waits', member)
+    call('HDEL', key, 'on', 'ack', 'deadline', 'rest')
   end
   if state == 'held' then
-    if record[3] == nonce then return answer(attempts, t0, cancel, record[9], last, carried) end
+    if record[3] == nonce then
+      return answer(attempts, t0, cancel, record[9], last, carried, kin_of(key, kin))
+    end
     if lives(base, owner) then return {'held', owner} end
     last = last or record[10] or owner
     call('HDEL', base .. 'held:' .. owner, member)
@@ -78,7 +104,7 @@ local function claim_again(key, base, member, session, nonce, fp, corr, ack, dea
   keep(key, deadline)
   call('HSET', base .. 'held:' .. session, member, ack)
   if cancel then call('SADD', base .. 'cancelled:' .. session, member) end
-  return answer(attempts, t0, cancel, true, last, carried)
+  return answer(attempts, t0, cancel, true, last, carried, kin_of(key, kin))
 end
 
 local function claim(key, session, nonce, fp, corr, ack, deadline)
@@ -87,11 +113,7 @@ local function claim(key, session, nonce, fp, corr, ack, deadline)
   if call('EXISTS', key) == 1 then
     return claim_again(key, base, member, session, nonce, fp, corr, ack, deadline)
   end
-  call('HSET', key, 'state', 'held', 'owner', session, 'nonce', nonce, 'fp', fp, 'corr', corr,
-    'attempts', '1', 't0', now_text)
-  keep(key, deadline)
-  call('HSET', base .. 'held:' .. session, member, ack)
-  return now
+  return claim_new(key, base, member, session, nonce, fp, corr, ack, deadline)
 end
 
 local answers = {}

@@ -25,6 +25,9 @@ local function now_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- However far a deadline is: an expiry beyond it would overflow.
+local KEPT_MAX_MS = 1e13
+
 -- A whole number as text; tostring would write a large one with an exponent.
 local function whole(number)
   return string.format('%.0f', number)

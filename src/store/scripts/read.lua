@@ -9,14 +9,16 @@
 local now = now_ms()
 
 local function read(key)
-  local record = call('HMGET', key, 'state', 'owner', 'cancel', 'corr', 'attempts', 't0', 't1')
+  local record = call('HMGET', key, 'state', 'owner', 'cancel', 'corr', 'attempts', 't0', 't1',
+    'on', 'kin')
   local state, owner = record[1], record[2]
   if not state then return false end
   local base, member = parts(key)
   local alive = owner and lives(base, owner)
   local result = state == 'done' and call('GET', result_of(base, member))
   return {now, state, owner, alive and 1 or 0, record[3], record[4],
-    tonumber(record[5]) or 0, tonumber(record[6]) or false, tonumber(record[7]) or false, result}
+    tonumber(record[5]) or 0, tonumber(record[6]) or false, tonumber(record[7]) or false, result,
+    record[8], kin_of(key, record[9])}
 end
 
 local answers = {}

@@ -5,7 +5,7 @@
 -- answers  per key 'settled'; the batch answers one for each
 --
 -- Takes the request out of its owner's held set, drops the result, and leaves the record as a
--- tombstone: state, fp, corr, attempts, t0, t1. It keeps its expiry.
+-- tombstone: state, fp, corr, attempts, t0, t1, and what kin.lua tells of. It keeps its expiry.
 -- Idempotent: a tombstone, a record that is not done, and no record are left alone.
 
 local function settle(key)

@@ -11,14 +11,17 @@ use bytes::Bytes;
 
 use super::{
     super::{
-        AckToken, Attempt, CancelAnswer, Carried, Claim, ClaimAnswer, CommitAnswer, Epoch, Held,
-        MAX_ATTEMPTS, Nonce, RETENTION, Record, Renewal, RequestKey, SessionId,
+        AckToken, Attempt, CancelAnswer, Carried, Claim, ClaimAnswer, Commit, CommitAnswer, Epoch,
+        Held, MAX_ATTEMPTS, Nonce, RETENTION, Record, Renewal, RequestKey, SessionId,
     },
     circuits::Board,
     entry::{Entry, Origin, Owner, State},
     supervision::Roster,
 };
-use crate::{clock::WallTime, contract::PurutoName};
+use crate::{
+    clock::WallTime,
+    contract::{CorrelationId, PurutoName},
+};
 
 #[derive(Debug)]
 pub(super) struct Data {
@@ -31,6 +34,8 @@ pub(super) struct Data {
     pub(super) board: Board,
     pub(super) held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
     pub(super) records: HashMap<RequestKey, Entry>,
+    /// The requests that a chain is known to begin with.
+    pub(super) chains: HashMap<CorrelationId, BTreeSet<RequestKey>>,
     pub(super) targets: BTreeSet<PurutoName>,
     pub(super) granted: Vec<(RequestKey, Nonce, Attempt)>,
     pub(super) committed: Vec<(RequestKey, Nonce, Bytes)>,
@@ -55,6 +60,7 @@ impl Data {
             board: Board::default(),
             held: HashMap::new(),
             records: HashMap::new(),
+            chains: HashMap::new(),
             targets: BTreeSet::new(),
             granted: Vec::new(),
             committed: Vec::new(),
@@ -69,6 +75,7 @@ impl Data {
         self.board = Board::default();
         self.held.clear();
         self.records.clear();
+        self.chains.clear();
         self.targets.clear();
     }
 
@@ -122,11 +129,14 @@ impl Data {
             return ClaimAnswer::Conflict { correlation };
         }
         match &entry.state {
+            State::Intended => self.take(claim, true, now),
             State::Flagged | State::Released => self.take(claim, false, now),
+            State::Waiting(_) => self.claim_waiting(claim, now),
             State::Done { result, .. } => ClaimAnswer::Done {
                 result: result.clone(),
                 correlation: entry.correlation().unwrap_or(&claim.correlation).clone(),
                 attempt: Attempt::new(entry.attempts),
+                kin: entry.kin.told(),
             },
             State::Held(owner) if owner.nonce == claim.nonce => entry.granted(owner.fresh, now),
             State::Held(owner) if self.alive(&owner.session, now) => {
@@ -138,13 +148,14 @@ impl Data {
     }
 
     /// Makes `claim` the request's owner, whoever had it before.
-    fn take(&mut self, claim: &Claim, fresh: bool, now: WallTime) -> ClaimAnswer {
+    pub(super) fn take(&mut self, claim: &Claim, fresh: bool, now: WallTime) -> ClaimAnswer {
         self.drop_held(&claim.key);
         let before = self.records.remove(&claim.key);
-        let before = before.filter(|it| now < it.expires);
+        let mut before = before.filter(|it| now < it.expires);
+        let kin = before.as_mut().map(|it| std::mem::take(&mut it.kin));
         let kept = before
             .as_ref()
-            .and_then(|it| Some(it.origin.as_ref()?.first_claimed));
+            .and_then(|it| it.origin.as_ref()?.first_claimed);
         let attempts = before.as_ref().map_or(0, |it| it.attempts);
         let carried = before.as_ref().map(|it| it.carried.clone());
         let last_worker = before.as_ref().and_then(Entry::had_by);
@@ -159,8 +170,9 @@ impl Data {
             origin: Some(Origin {
                 fingerprint: claim.fingerprint,
                 correlation: claim.correlation.clone(),
-                first_claimed: kept.unwrap_or(now),
+                first_claimed: Some(kept.unwrap_or(now)),
             }),
+            kin: kin.unwrap_or_default(),
             attempts: attempts + u32::from(last_worker.is_none()),
             cancelled: before.is_some_and(|it| it.cancelled),
             last_worker,
@@ -186,7 +198,7 @@ impl Data {
         &mut self,
         key: &RequestKey,
         nonce: Nonce,
-        (result, is_cancelled): (Bytes, bool),
+        commit: &Commit,
         now: WallTime,
     ) -> CommitAnswer {
         let Some(entry) = self.entry_mut(key, now) else {
@@ -197,20 +209,25 @@ impl Data {
                 CommitAnswer::Committed
             }
             State::Held(owner) if owner.nonce == nonce => {
-                if entry.cancelled && !is_cancelled {
+                if entry.cancelled && !commit.cancelled {
                     return CommitAnswer::Cancelled;
                 }
                 entry.state = State::Done {
                     at: now,
                     owner: Some(owner.clone()),
-                    result: Some(result.clone()),
+                    result: Some(commit.result.clone()),
                 };
-                self.committed.push((key.clone(), nonce, result));
+                entry.kin.commit(commit.spent);
+                let committed = (key.clone(), nonce, commit.result.clone());
+                self.committed.push(committed);
                 CommitAnswer::Committed
             }
-            State::Done { .. } | State::Held(_) | State::Flagged | State::Released => {
-                CommitAnswer::Lost
-            }
+            State::Done { .. }
+            | State::Held(_)
+            | State::Intended
+            | State::Flagged
+            | State::Released
+            | State::Waiting(_) => CommitAnswer::Lost,
         }
     }
 
@@ -274,6 +291,14 @@ impl Data {
             return CancelAnswer::AlreadyDone;
         }
         entry.cancelled = true;
+        match &mut entry.state {
+            State::Intended => entry.state = State::Flagged,
+            State::Waiting(waiting) => {
+                waiting.look_at = WallTime::from_unix_millis(0);
+                return CancelAnswer::Waiting(entry.kin.running());
+            }
+            State::Flagged | State::Held(_) | State::Released | State::Done { .. } => {}
+        }
         match entry.owner().map(|it| it.session.clone()) {
             Some(owner) if self.alive(&owner, now) => CancelAnswer::Owned(owner),
             _ => CancelAnswer::Flagged,
@@ -302,15 +327,15 @@ impl Data {
         record.is_some_and(|it| it.cancelled && it.owner().is_some())
     }
 
-    fn entry(&self, key: &RequestKey, now: WallTime) -> Option<&Entry> {
+    pub(super) fn entry(&self, key: &RequestKey, now: WallTime) -> Option<&Entry> {
         self.records.get(key).filter(|it| now < it.expires)
     }
 
-    fn entry_mut(&mut self, key: &RequestKey, now: WallTime) -> Option<&mut Entry> {
+    pub(super) fn entry_mut(&mut self, key: &RequestKey, now: WallTime) -> Option<&mut Entry> {
         self.records.get_mut(key).filter(|it| now < it.expires)
     }
 
-    fn drop_held(&mut self, key: &RequestKey) {
+    pub(super) fn drop_held(&mut self, key: &RequestKey) {
         for held in self.held.values_mut() {
             held.remove(key);
         }

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::super::{
-    Attempt, Carried, ClaimAnswer, Claimed, Exhausted, FLAG_RETENTION, Nonce, Record, RecordState,
-    SessionId,
+use super::{
+    super::{
+        AckToken, Attempt, Carried, ClaimAnswer, Claimed, Exhausted, FLAG_RETENTION, Nonce, Record,
+        RecordState, SessionId, kin::WaitsOn,
+    },
+    relations::Relations,
 };
 use crate::{
     clock::WallTime,
@@ -18,6 +21,7 @@ pub(super) struct Entry {
     pub(super) state: State,
     /// None while the request is only flagged for cancel.
     pub(super) origin: Option<Origin>,
+    pub(super) kin: Relations,
     pub(super) attempts: u32,
     pub(super) cancelled: bool,
     /// Who had the last execution that may be; some once the request is exhausted.
@@ -31,14 +35,17 @@ pub(super) struct Entry {
 pub(super) struct Origin {
     pub(super) fingerprint: Fingerprint,
     pub(super) correlation: CorrelationId,
-    pub(super) first_claimed: WallTime,
+    /// None while nobody has claimed it.
+    pub(super) first_claimed: Option<WallTime>,
 }
 
 #[derive(Debug)]
 pub(super) enum State {
+    Intended,
     Flagged,
     Held(Owner),
     Released,
+    Waiting(Waiting),
     Done {
         at: WallTime,
         /// Who committed; gone once the record is a tombstone.
@@ -56,23 +63,47 @@ pub(super) struct Owner {
     pub(super) called: Box<str>,
 }
 
+/// How a request waits without an owner.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub(super) on: WaitsOn,
+    pub(super) ack: AckToken,
+    pub(super) deadline: WallTime,
+    pub(super) look_at: WallTime,
+    /// The claim that let go of it.
+    pub(super) rest: Nonce,
+}
+
 impl Entry {
     pub(super) fn flagged(now: WallTime) -> Self {
         Self {
             state: State::Flagged,
-            origin: None,
-            attempts: 0,
             cancelled: true,
+            ..Self::intended(now.saturating_add(FLAG_RETENTION))
+        }
+    }
+
+    pub(super) fn intended(expires: WallTime) -> Self {
+        Self {
+            state: State::Intended,
+            origin: None,
+            kin: Relations::default(),
+            attempts: 0,
+            cancelled: false,
             last_worker: None,
             carried: Carried::default(),
-            expires: now.saturating_add(FLAG_RETENTION),
+            expires,
         }
     }
 
     pub(super) const fn owner(&self) -> Option<&Owner> {
         match &self.state {
             State::Held(owner) => Some(owner),
-            State::Flagged | State::Released | State::Done { .. } => None,
+            State::Intended
+            | State::Flagged
+            | State::Released
+            | State::Waiting(_)
+            | State::Done { .. } => None,
         }
     }
 
@@ -107,7 +138,8 @@ impl Entry {
     }
 
     fn claimed(&self, fresh: bool, now: WallTime) -> Claimed {
-        let first_claimed = self.origin.as_ref().map_or(now, |it| it.first_claimed);
+        let origin = self.origin.as_ref();
+        let first_claimed = origin.and_then(|it| it.first_claimed).unwrap_or(now);
         Claimed {
             attempt: Attempt::new(self.attempts),
             first_claimed,
@@ -115,13 +147,16 @@ impl Entry {
             cancelled: self.cancelled,
             fresh,
             carried: self.carried.clone(),
+            kin: self.kin.told(),
         }
     }
 
     /// The record as a caller sees it.
     pub(super) fn seen(&self, owner_alive: bool, now: WallTime) -> Record {
         let (state, until) = match &self.state {
+            State::Intended => (RecordState::Intended, now),
             State::Flagged => (RecordState::Flagged, now),
+            State::Waiting(it) => (self.seen_waiting(it.on), now),
             State::Released => (RecordState::Released, now),
             State::Held(owner) => (self.seen_held(owner, owner_alive), now),
             State::Done { at, result, .. } => {
@@ -129,14 +164,22 @@ impl Entry {
                 (RecordState::Done { result }, *at)
             }
         };
-        let first_claimed = self.origin.as_ref().map(|it| it.first_claimed);
+        let first_claimed = self.origin.as_ref().and_then(|it| it.first_claimed);
         Record {
             state,
             correlation: self.correlation().cloned(),
             attempts: self.attempts,
             first_claimed,
             age: first_claimed.map_or(Duration::ZERO, |since| until.since(since)),
+            lineage: self.kin.lineage.clone(),
+            spent: self.kin.spent,
+            verdict: self.kin.verdict.clone(),
         }
+    }
+
+    const fn seen_waiting(&self, on: WaitsOn) -> RecordState {
+        let cancelled = self.cancelled;
+        RecordState::Waiting { on, cancelled }
     }
 
     fn seen_held(&self, owner: &Owner, owner_alive: bool) -> RecordState {

@@ -52,6 +52,32 @@ pub enum Op {
     CircuitAdmit,
     /// [`crate::store::Circuits::report`].
     CircuitReport,
+    /// [`crate::store::Waits::park`].
+    Park,
+    /// [`crate::store::Waits::intend`].
+    Intend,
+    /// [`crate::store::Waits::let_go`].
+    LetGo,
+    /// [`crate::store::Waits::child_ended`].
+    ChildEnded,
+    /// [`crate::store::Waits::wait`].
+    Wait,
+    /// [`crate::store::Waits::outbox`].
+    Outbox,
+    /// [`crate::store::Waits::resume`].
+    Resume,
+    /// [`crate::store::Waits::children`].
+    Children,
+    /// [`crate::store::Waits::due`].
+    Due,
+    /// [`crate::store::Waits::ask_verdict`].
+    AskVerdict,
+    /// [`crate::store::Waits::decide`].
+    Decide,
+    /// [`crate::store::Waits::note_root`].
+    NoteRoot,
+    /// [`crate::store::Waits::roots`].
+    Roots,
 }
 
 impl Op {
@@ -85,6 +111,19 @@ impl Op {
             Self::Cancel => "cancel",
             Self::CircuitAdmit => "circuit_admit",
             Self::CircuitReport => "circuit_report",
+            Self::Park => "park",
+            Self::Intend => "intend",
+            Self::LetGo => "let_go",
+            Self::ChildEnded => "child_ended",
+            Self::Wait => "wait_read",
+            Self::Outbox => "outbox",
+            Self::Resume => "resume",
+            Self::Children => "children",
+            Self::Due => "due",
+            Self::AskVerdict => "ask_verdict",
+            Self::Decide => "decide",
+            Self::NoteRoot => "note_root",
+            Self::Roots => "roots",
         }
     }
 }

@@ -9,7 +9,9 @@ mod data;
 mod entry;
 mod fault;
 mod ports;
+mod relations;
 mod supervision;
+mod waits;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::{
     super::{
-        AckToken, CancelAnswer, Carried, Claim, ClaimAnswer, Claims, CommitAnswer, Epoch, Nonce,
-        Record, Records, Registered, Renewal, RequestKey, SessionId, Sessions, StoreFault,
+        AckToken, CancelAnswer, Carried, Claim, ClaimAnswer, Claims, Commit, CommitAnswer, Epoch,
+        Nonce, Record, Records, Registered, Renewal, RequestKey, SessionId, Sessions, StoreFault,
         Supervision,
     },
     Op, StoreTwin,
@@ -28,12 +28,9 @@ impl Claims for StoreTwin {
         &self,
         key: &RequestKey,
         nonce: Nonce,
-        result: Bytes,
-        cancelled: bool,
+        commit: Commit,
     ) -> Result<CommitAnswer, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| {
-            data.commit(key, nonce, (result, cancelled), clock.now())
-        };
+        let effect = |data: &mut Data, clock: &Clock| data.commit(key, nonce, &commit, clock.now());
         self.run(Op::Commit, effect).await
     }
 

@@ -1,6 +1,5 @@
 //! Cancel against completion: one of them wins, for good.
 
-use bytes::Bytes;
 use puruto_fleet::store::{
     CancelAnswer, Carried, ClaimAnswer, Claims as _, CommitAnswer, RecordState, Records as _,
     Renewal, Sessions as _,
@@ -20,9 +19,7 @@ pub(super) async fn a_cancel_before_the_commit_lets_only_a_cancelled_result_in(w
         worker.commit(&key, nonce, b"too late").await,
         CommitAnswer::Cancelled
     );
-    let stopped = Bytes::from_static(b"stopped");
-    let committed = worker.store.commit(&key, nonce, stopped, true).await;
-    assert_eq!(committed, Ok(CommitAnswer::Committed));
+    assert_eq!(worker.stop(&key, nonce).await, CommitAnswer::Committed);
     assert_eq!(worker.ask(&key).await.1, done(Some(b"stopped")));
     assert_eq!(
         worker.store.cancel(&key).await,
@@ -111,12 +108,8 @@ pub(super) async fn every_renewal_names_the_cancelled_until_they_end(world: &imp
     // An answer that was lost is given again.
     assert_eq!(renew().await, names(&["a:1"]));
     assert_eq!(renew().await, names(&["a:1"]));
-    let stopped = Bytes::from_static(b"stopped");
-    let committed = worker
-        .store
-        .commit(&request("a:1"), nonce, stopped, true)
-        .await;
-    assert_eq!(committed, Ok(CommitAnswer::Committed));
+    let committed = worker.stop(&request("a:1"), nonce).await;
+    assert_eq!(committed, CommitAnswer::Committed);
     assert_eq!(renew().await, names(&[]));
 
     worker.store.cancel(&request("2")).await.expect("an answer");

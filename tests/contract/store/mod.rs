@@ -5,10 +5,13 @@ mod circuits;
 mod claims;
 mod commits;
 mod exhausted;
+mod family;
+mod origins;
 mod redis_alone;
 mod same_story;
 mod sessions;
 mod supervision;
+mod waits;
 mod world;
 
 use world::{RedisWorld, TwinWorld};
@@ -82,6 +85,23 @@ promises! {
         an_evicted_session_is_fenced_and_gives_back_all_that_it_held,
         an_eviction_is_finished_by_whoever_comes_next,
         what_was_committed_before_the_death_stays;
+    origins:
+        a_child_knows_where_it_comes_from_whoever_claims_it_and_once_it_is_done,
+        a_child_that_is_there_already_keeps_its_state_and_learns_its_origin,
+        an_intended_child_that_is_cancelled_never_runs;
+    waits:
+        what_was_parked_is_owed_and_parking_it_again_changes_nothing,
+        a_request_that_waits_has_no_owner_and_lets_nobody_in,
+        the_child_that_ends_the_wait_wakes_its_parent_and_wakes_it_again_when_told_again,
+        whoever_was_answered_while_it_still_had_the_request_goes_on_at_once,
+        waiting_counts_no_attempt,
+        a_resumed_request_drops_the_children_that_have_not_ended,
+        a_slice_is_charged_until_its_child_ends_and_what_it_spent_from_then_on,
+        a_cancel_tells_the_children_that_run_and_lets_the_next_claim_in,
+        a_deadline_that_has_passed_lets_the_next_claim_in,
+        what_is_due_is_told_with_the_reason_and_not_again_for_a_while,
+        only_the_owner_parks_lets_go_and_resumes,
+        a_request_whose_result_is_there_waits_for_nothing_and_still_knows_its_children;
     circuits:
         more_than_half_of_at_least_ten_attempts_open_a_circuit,
         five_probes_are_let_through_and_no_sixth,

@@ -9,8 +9,9 @@ use bytes::Bytes;
 use puruto_fleet::{
     clock::{Chance, WallTime},
     store::{
-        AckToken, Attempt, CancelAnswer, Carried, ClaimAnswer, Claims, CommitAnswer, Nonce, Record,
-        Records, Renewal, RequestKey, SessionId, Sessions, Supervision as _, redis::RedisOptions,
+        AckToken, Attempt, CancelAnswer, Carried, ClaimAnswer, Claims, Commit, CommitAnswer, Nonce,
+        Record, Records, Renewal, RequestKey, SessionId, Sessions, Supervision as _,
+        redis::RedisOptions,
     },
 };
 
@@ -28,7 +29,7 @@ enum Told {
     Commit(CommitAnswer),
     Cancel(CancelAnswer),
     Renewal(Renewal),
-    Record(Option<Record>),
+    Record(Option<Box<Record>>),
     Held(Vec<(RequestKey, AckToken)>),
     Nothing,
 }
@@ -111,7 +112,12 @@ async fn play<W: World>(world: &W, worker: &mut Worker<W::Store>, step: Step) ->
             Told::Claim(without_time(answer))
         }
         Step::Commit(key, nonce, result, cancelled) => {
-            let committed = worker.store.commit(&key, nonce, result, cancelled);
+            let commit = Commit {
+                result,
+                cancelled,
+                ..Commit::default()
+            };
+            let committed = worker.store.commit(&key, nonce, commit);
             Told::Commit(committed.await.expect("an answer"))
         }
         Step::Cancel(key) => Told::Cancel(store.cancel(&key).await.expect("an answer")),
@@ -180,10 +186,12 @@ async fn seen<S: Claims + Sessions + Records>(store: &S) -> Vec<Told> {
     let keys: Vec<_> = (0..4).map(|n| request(&format!("r:{n}"))).collect();
     let records = store.read(&keys).await.expect("an answer");
     let told = records.into_iter().map(|record| {
-        Told::Record(record.map(|it| Record {
-            first_claimed: it.first_claimed.map(|_| WallTime::from_unix_millis(0)),
-            age: Duration::ZERO,
-            ..it
+        Told::Record(record.map(|it| {
+            Box::new(Record {
+                first_claimed: it.first_claimed.map(|_| WallTime::from_unix_millis(0)),
+                age: Duration::ZERO,
+                ..it
+            })
         }))
     });
     told.collect()

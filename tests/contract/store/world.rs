@@ -8,8 +8,8 @@ use puruto_fleet::{
     contract::{Deadline, Fingerprint},
     dev::{server::Server, tool::Tool},
     store::{
-        AckToken, Attempt, Circuits, Claim, ClaimAnswer, Claimed, Claims, CommitAnswer, Exhausted,
-        Nonce, Record, Records, RequestKey, SessionId, Sessions, Supervision,
+        AckToken, Attempt, Circuits, Claim, ClaimAnswer, Claimed, Claims, Commit, CommitAnswer,
+        Exhausted, Nonce, Record, Records, RequestKey, SessionId, Sessions, Supervision, Waits,
         redis::{RedisOptions, RedisStore, Spread},
         twin::StoreTwin,
     },
@@ -20,7 +20,7 @@ use crate::support;
 
 /// A store that starts empty, and what happens to it from outside.
 pub(super) trait World {
-    type Store: Claims + Sessions + Records + Supervision + Circuits + Clone;
+    type Store: Claims + Sessions + Records + Supervision + Circuits + Waits + Clone;
 
     fn store(&self) -> &Self::Store;
     /// Ends a session as its time to live would.
@@ -207,8 +207,22 @@ impl<S: Claims + Sessions + Records> Worker<S> {
         nonce: Nonce,
         result: &'static [u8],
     ) -> CommitAnswer {
-        let result = Bytes::from_static(result);
-        let answer = self.store.commit(key, nonce, result, false).await;
+        let commit = Commit {
+            result: Bytes::from_static(result),
+            ..Commit::default()
+        };
+        let answer = self.store.commit(key, nonce, commit).await;
+        answer.expect("an answer")
+    }
+
+    /// Commits the answer to a cancel.
+    pub(super) async fn stop(&self, key: &RequestKey, nonce: Nonce) -> CommitAnswer {
+        let commit = Commit {
+            result: Bytes::from_static(b"stopped"),
+            cancelled: true,
+            ..Commit::default()
+        };
+        let answer = self.store.commit(key, nonce, commit).await;
         answer.expect("an answer")
     }
 
@@ -253,5 +267,6 @@ pub(super) fn done_by(attempt: u32, result: Option<&'static [u8]>) -> ClaimAnswe
         result: result.map(Bytes::from_static),
         correlation: "chain-1".parse().expect("an id"),
         attempt: Attempt::new(attempt),
+        kin: None,
     }
 }

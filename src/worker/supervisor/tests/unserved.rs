@@ -12,7 +12,7 @@ use crate::{
         twin::{FailAt, Operation},
     },
     contract::{Header, Lane, MintedIds, PurutoName, Subjects},
-    store::{Claims as _, CommitAnswer, RecordState, Records as _, RequestKey},
+    store::{Claims as _, Commit, CommitAnswer, RecordState, Records as _, RequestKey},
 };
 
 /// An answer has to be there after so long.
@@ -187,7 +187,11 @@ async fn what_a_dead_worker_had_committed_is_published_though_none_is_there() {
     world.ask("1", Headers::new());
     let nonce = world.clerk_holds(&holder, "1").await;
     let result = Bytes::from_static(b"{\"error\":{\"code\":\"as committed\"}}");
-    let committed = world.store.commit(&key("1"), nonce, result, false).await;
+    let commit = Commit {
+        result,
+        ..Commit::default()
+    };
+    let committed = world.store.commit(&key("1"), nonce, commit).await;
     assert_eq!(committed, Ok(CommitAnswer::Committed));
 
     holder.die();

@@ -194,6 +194,7 @@ const fn needs_no_worker(record: &Record) -> bool {
             cancelled,
             ..
         } => cancelled && !owner_alive,
-        RecordState::Released => false,
+        RecordState::Waiting { cancelled, .. } => cancelled,
+        RecordState::Intended | RecordState::Released => false,
     }
 }

@@ -72,12 +72,7 @@ async fn nothing_is_kept_for_ever() {
     assert_eq!(hours_left(&world, &key).await, 25);
     let (nonce, _) = worker.take(&request("7")).await;
     assert_eq!(hours_left(&world, &key).await, 72);
-    let stopped = bytes::Bytes::from_static(b"stopped");
-    let committed = worker
-        .store
-        .commit(&request("7"), nonce, stopped, true)
-        .await;
-    committed.expect("committed");
+    worker.stop(&request("7"), nonce).await;
     assert_eq!(hours_left(&world, &key).await, 72);
     // Longer than any record may be: none is done without its result.
     let result = only_key(&world, "result").await;

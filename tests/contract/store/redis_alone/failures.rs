@@ -6,8 +6,8 @@ use bytes::Bytes;
 use puruto_fleet::{
     clock::Chance,
     store::{
-        Attempt, ClaimAnswer, Claims as _, CommitAnswer, Nonce, Records as _, Sessions as _,
-        StoreFault, redis::RedisStore,
+        Attempt, ClaimAnswer, Claims as _, Commit, CommitAnswer, Nonce, Records as _,
+        Sessions as _, StoreFault, redis::RedisStore,
     },
 };
 use tokio::time::{Instant, sleep};
@@ -139,8 +139,11 @@ async fn a_commit_whose_answer_was_lost_is_committed_once() {
     let key = request("1");
     let (nonce, _) = worker.take(&key).await;
     let commit = |result: &'static [u8]| {
-        let result = Bytes::from_static(result);
-        worker.store.commit(&key, nonce, result, false)
+        let commit = Commit {
+            result: Bytes::from_static(result),
+            ..Commit::default()
+        };
+        worker.store.commit(&key, nonce, commit)
     };
     world.server.pause().expect("paused");
     let lost = commit(b"first").await;

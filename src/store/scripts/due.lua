@@ -1,0 +1,41 @@
+-- due: waiting requests that are to be looked at now.
+--
+-- KEYS     PREFIX:{pNN}:waits, one in each partition
+-- ARGV[1]  how many to answer at most
+-- ARGV[2]  when to answer the same again unless it was claimed, ms from now
+-- answers  '<target>:<request_id>', ack subject, why, ... with why one of
+--            'end'   it is flagged for cancel, or its deadline has passed
+--            'wake'  what it waits for is there
+--            'look'  nothing was heard of what it waits for
+--
+-- Entries of requests that do not wait any more are struck out.
+
+local now = now_ms()
+local most, again = tonumber(ARGV[1]), tonumber(ARGV[2])
+local answers, found = {}, 0
+
+local function look(waits, base, member)
+  local record = call('HMGET', base .. 'req:' .. member,
+    'state', 'cancel', 'deadline', 'on', 'verdict', 'ack')
+  if record[1] ~= 'waiting' then
+    call('ZREM', waits, member)
+    return
+  end
+  local deadline = tonumber(record[3])
+  local next_look = now + again
+  if deadline > now then next_look = math.min(next_look, deadline) end
+  call('ZADD', waits, whole(next_look), member)
+  local why = goes_on(base, member, record[2], deadline, record[4], record[5], now)
+  found = found + 1
+  answers[#answers + 1] = member
+  answers[#answers + 1] = record[6]
+  answers[#answers + 1] = why or 'look'
+end
+
+for _, waits in ipairs(KEYS) do
+  if found == most then break end
+  local base = string.match(waits, '^.-}:')
+  local members = call('ZRANGEBYSCORE', waits, '-inf', whole(now), 'LIMIT', 0, most - found)
+  for _, member in ipairs(members) do look(waits, base, member) end
+end
+return answers
