@@ -31,6 +31,12 @@ impl StreamName {
         Self::of(subjects, "DLQ")
     }
 
+    /// The stream that holds what happened to requests.
+    #[must_use]
+    pub fn events(subjects: &Subjects) -> Self {
+        Self::of(subjects, "EVENTS")
+    }
+
     /// The key-value bucket that holds what the fleet as a whole has to remember.
     #[must_use]
     pub fn fleet(subjects: &Subjects) -> Self {

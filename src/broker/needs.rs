@@ -87,12 +87,14 @@ fn of_every_worker(subjects: &Subjects) -> Vec<Need> {
     let [asked, heard] = ["canary", "canary-too"].map(|it| subjects.control_session(it));
     let published = format!("{prefix}.result.canary.canary");
     let told = format!("{prefix}.token.canary.canary");
+    let happened = format!("{prefix}.event.canary.canary.canary");
     let remembered = format!("$KV.{}.epoch", StreamName::fleet(subjects).as_str());
     let mut needs = of_the_streams(subjects);
     needs.extend([
         need(remembered, "to remember the epoch", Trial::Store),
         need(published, "to publish results", Trial::Store),
         need(told, "to tell an answer while it is written", EMPTY),
+        need(happened, "to tell what happens to requests", Trial::Store),
         need(NO_INBOX.to_owned(), "to answer who asks by request", EMPTY),
         need(asked, "to ask whether a worker lives", EMPTY),
         need(heard, "to be known to live", Trial::Hear),
@@ -106,6 +108,7 @@ fn of_the_streams(subjects: &Subjects) -> Vec<Need> {
     let requests = StreamName::invoke(subjects);
     let results = StreamName::results(subjects);
     let letters = StreamName::dead_letters(subjects);
+    let events = StreamName::events(subjects);
     let (requests, results) = (requests.as_str(), results.as_str());
     let bucket = StreamName::fleet(subjects);
     let (bucket, kept) = (bucket.as_str(), kv_stream(&bucket));
@@ -117,6 +120,7 @@ fn of_the_streams(subjects: &Subjects) -> Vec<Need> {
         check(requests),
         check(results),
         check(letters.as_str()),
+        check(events.as_str()),
         check(&kept),
         ask(
             format!("STREAM.MSG.GET.{requests}"),

@@ -19,6 +19,12 @@ pub const RESULTS_MAX_AGE: Duration = Duration::from_secs(72 * 3600);
 /// How long dead letters are kept.
 const DEAD_LETTERS_MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// How long it is kept what happened to requests ...
+const EVENTS_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// ... and how many bytes of it at most: some 700,000 events. A server sets so much aside.
+const EVENTS_MAX_BYTES: u64 = 256 << 20;
+
 /// Within it a repeated message id stores nothing. A convenience: nothing rests on it.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 
@@ -97,6 +103,7 @@ pub(super) fn streams(subjects: &Subjects, options: &TopologyOptions) -> Vec<Wan
         requests(subjects, options),
         results(subjects, options),
         dead_letters(subjects, options),
+        events(subjects, options),
         stream(&kv_stream(&bucket), options, fleet(&bucket)),
     ]
 }
@@ -134,6 +141,19 @@ pub(super) fn dead_letters(subjects: &Subjects, options: &TopologyOptions) -> Wa
         "duplicate_window": nanos(DEAD_LETTERS_DUPLICATE_WINDOW),
     });
     stream(StreamName::dead_letters(subjects).as_str(), options, own)
+}
+
+/// The stream of what happened to requests. Nothing rests on it: the oldest goes first.
+fn events(subjects: &Subjects, options: &TopologyOptions) -> Wanted {
+    let own = json!({
+        "description": "what happened to requests",
+        "subjects": [subjects.events_all()],
+        "retention": "limits",
+        "discard": "old",
+        "max_age": nanos(EVENTS_MAX_AGE),
+        "max_bytes": EVENTS_MAX_BYTES,
+    });
+    stream(StreamName::events(subjects).as_str(), options, own)
 }
 
 /// The stream behind a key-value bucket.

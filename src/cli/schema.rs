@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::{exit::Exit, failure::Failure, session::World};
-use crate::contract::{request_schema, result_schema, token_schema};
+use crate::contract::{event_schema, request_schema, result_schema, token_schema};
 
 /// Flags of `puruto schema`.
 #[derive(Args, Debug)]
@@ -20,6 +20,8 @@ enum Of {
     Result,
     /// What it hears of an answer that is being written
     Token,
+    /// What is told of a request while it is worked on
+    Event,
 }
 
 /// Shows the schema.
@@ -28,6 +30,7 @@ pub(super) fn run(args: &SchemaArgs, world: &World) -> Result<Exit, Failure> {
         Of::Request => request_schema(),
         Of::Result => result_schema(),
         Of::Token => token_schema(),
+        Of::Event => event_schema(),
     };
     world
         .output

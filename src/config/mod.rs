@@ -33,8 +33,10 @@ pub use self::{
     layers::Source,
     mistake::{Mistake, Mistakes},
     sections::{
-        ClientConfig, Config, DelegationConfig, LogConfig, NatsConfig, PricesConfig, RedisConfig,
-        RuntimeConfig, WorkerConfig,
+        ClientConfig, Config, DelegationConfig, EventsConfig, LogConfig, NatsConfig, PricesConfig,
+        RedisConfig, RuntimeConfig, WorkerConfig,
     },
-    value::{InboxName, LogStyle, Percent, RedisPrefix, Secret, Storage, Whole, WorkerName},
+    value::{
+        EventsOf, InboxName, LogStyle, Percent, RedisPrefix, Secret, Storage, Whole, WorkerName,
+    },
 };

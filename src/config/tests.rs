@@ -155,7 +155,7 @@ fn every_mistake_is_reported_at_once_with_key_value_place_and_what_is_allowed() 
     let expected = [
         format!("{file}:2: unknown key nats.urll; [nats] has url, "),
         format!(
-            "{file}:7: unknown key nast; the sections are nats, redis, worker, runtime, delegation, prices, log, client"
+            "{file}:7: unknown key nast; the sections are nats, redis, worker, runtime, delegation, prices, events, log, client"
         ),
         "PURUTO_WORKER__DRAIN: unknown key worker.drain; [worker] has workers_dir, ".to_owned(),
         "--set: unknown key client; [client] has caller, ".to_owned(),

@@ -138,6 +138,18 @@ words! {
 }
 
 words! {
+    /// Of which requests it is told what happens to them.
+    EventsOf {
+        /// Of every one.
+        All = "all",
+        /// Of delegations, agents and what waits for an approval.
+        Delegations = "delegations",
+        /// Of none.
+        None = "none",
+    }
+}
+
+words! {
     /// What a log line looks like.
     LogStyle {
         /// For people on a terminal, else for machines.

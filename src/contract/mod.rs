@@ -7,6 +7,7 @@ mod budget;
 mod deadline;
 mod delegation;
 mod error;
+mod event;
 mod fingerprint;
 mod headers;
 mod ids;
@@ -23,13 +24,14 @@ pub use self::{
     deadline::{DEFAULT_TIMEOUT, Deadline},
     delegation::{Ancestor, Ancestry, ChildPlace, ChildRequest, Delegation, Join, Step},
     error::{ErrorCode, IpcKind, ResultError},
+    event::{Event, EventKind},
     fingerprint::Fingerprint,
     headers::Header,
     ids::{ActionName, CorrelationId, InvalidId, PurutoName, RequestId},
     json::{DEPTH_MAX, Parsed},
     request::{Draft, Hop, InvocationRequest, MintedIds, PROMPT_BYTES_MAX, Rejected, TimeoutSec},
     result::{InvocationResult, Outcome},
-    schema::{request_schema, result_schema, token_schema},
+    schema::{event_schema, request_schema, result_schema, token_schema},
     subject::{InvalidPrefix, Lane, Subjects},
     token::{Says, TokenMessage, True},
     violation::Violation,

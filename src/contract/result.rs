@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{CorrelationId, RequestId, ResultError};
+use super::{CorrelationId, ErrorCode, RequestId, ResultError};
 
 /// The one answer that a request gets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,15 @@ impl Outcome {
         match self {
             Self::Ok(_) => "ok",
             Self::Error(_) => "error",
+        }
+    }
+
+    /// What went wrong, if anything did.
+    #[must_use]
+    pub const fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Ok(_) => None,
+            Self::Error(error) => Some(error.code),
         }
     }
 }

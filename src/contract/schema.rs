@@ -3,7 +3,7 @@
 use schemars::{Schema, schema_for};
 use serde_json::json;
 
-use super::{InvocationRequest, InvocationResult, TokenMessage};
+use super::{Event, InvocationRequest, InvocationResult, TokenMessage};
 
 /// The schema of an InvocationRequest as a person may type it: `request_id`, `correlation_id` and
 /// `caller` may be left out.
@@ -27,6 +27,12 @@ pub fn token_schema() -> Schema {
     schema_for!(TokenMessage)
 }
 
+/// The schema of what is told of a request.
+#[must_use]
+pub fn event_schema() -> Schema {
+    schema_for!(Event)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +54,6 @@ mod tests {
         check("invocation-request.json", &request_schema());
         check("invocation-result.json", &result_schema());
         check("token-message.json", &token_schema());
+        check("event.json", &event_schema());
     }
 }

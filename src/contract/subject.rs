@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{CorrelationId, Fingerprint, PurutoName, RequestId};
+use super::{CorrelationId, EventKind, Fingerprint, PurutoName, RequestId};
 
 /// Everything outside `[A-Za-z0-9_-]` is encoded, so no id can leave its token.
 const TOKEN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-');
@@ -173,6 +173,36 @@ impl Subjects {
         format!("{}.token.{correlation}.{request}", self.prefix)
     }
 
+    /// Where it is told that this happened to a request.
+    #[must_use]
+    pub fn event(
+        &self,
+        correlation: &CorrelationId,
+        request: &RequestId,
+        kind: EventKind,
+    ) -> String {
+        let (correlation, request) = (token(correlation.as_str()), token(request.as_str()));
+        format!("{}.event.{correlation}.{request}.{kind}", self.prefix)
+    }
+
+    /// Everything that is told of one chain.
+    #[must_use]
+    pub fn events_of(&self, correlation: &CorrelationId) -> String {
+        format!("{}.event.{}.>", self.prefix, token(correlation.as_str()))
+    }
+
+    /// Everything that is told of `request`, in whatever chain it belongs to.
+    #[must_use]
+    pub fn events_in_any_chain(&self, request: &RequestId) -> String {
+        format!("{}.event.*.{}.*", self.prefix, token(request.as_str()))
+    }
+
+    /// Everything that is told.
+    #[must_use]
+    pub fn events_all(&self) -> String {
+        format!("{}.event.>", self.prefix)
+    }
+
     /// Where dead letters of `target` are kept; without one those that name no target.
     #[must_use]
     pub fn dead_letters(&self, target: Option<&PurutoName>) -> String {
@@ -236,6 +266,10 @@ mod tests {
         assert_eq!(
             subjects().token(&correlation, &request),
             "puruto.token.corr-1.req_1"
+        );
+        assert_eq!(
+            subjects().event(&correlation, &request, EventKind::Started),
+            "puruto.event.corr-1.req_1.started"
         );
     }
 

@@ -87,4 +87,9 @@ pub trait Handler: Send + Sync + 'static {
     /// Works on one request until there is a result, an error for its caller, or nothing to do but
     /// to wait for others; then it is called again. Dropping the future aborts the work.
     fn handle(&self, context: Context) -> BoxFuture<'_, Result<Ended, ResultError>>;
+
+    /// Whether its requests take steps that somebody may want to follow.
+    fn takes_steps(&self) -> bool {
+        false
+    }
 }

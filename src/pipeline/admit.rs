@@ -30,6 +30,8 @@ pub(super) struct Asked {
     pub(super) fingerprint: Fingerprint,
     pub(super) deadline: Deadline,
     pub(super) trace: Trace,
+    /// Whether it is told what happens to it.
+    pub(super) eventful: bool,
 }
 
 /// What a claim on the request is for.
@@ -94,7 +96,7 @@ impl<B, C> Pipeline<B, C> {
         let minted = self.minted(&received.delivery);
         match Draft::parse(&received.delivery.body) {
             Ok(draft) => self.admit_request(received, draft.complete(minted)),
-            Err(rejected) => refuse_unreadable(received, rejected, minted),
+            Err(rejected) => self.refuse_unreadable(received, rejected, minted),
         }
     }
 
@@ -118,6 +120,7 @@ impl<B, C> Pipeline<B, C> {
             correlation: request.correlation_id.clone(),
             fingerprint: request.fingerprint(),
             deadline,
+            eventful: self.ports.events.of(&received.served),
         };
         let plan = refusal.map_or_else(|| Plan::Run(Arc::new(request)), Plan::Refuse);
         Admitted {
@@ -157,6 +160,39 @@ impl<B, C> Pipeline<B, C> {
             Service::Here { .. } | Service::Away | Service::Nobody => None,
         }
     }
+
+    /// A message that is no request is answered as well, under whatever ids it has.
+    fn refuse_unreadable(
+        &self,
+        received: Received,
+        rejected: Rejected,
+        minted: MintedIds,
+    ) -> Admitted {
+        let delivery = &received.delivery;
+        let correlation = rejected.correlation_id.unwrap_or(minted.correlation_id);
+        let asked = Asked {
+            key: RequestKey {
+                target: received.served.name.clone(),
+                request: rejected.request_id.unwrap_or(minted.request_id),
+            },
+            trace: Trace::of(delivery, &received.served.name, &correlation),
+            correlation,
+            fingerprint: Fingerprint::of_bytes(&delivery.body),
+            deadline: deadline_of_unreadable(delivery),
+            eventful: self.ports.events.of(&received.served),
+        };
+        let invalid = ResultError::invalid_request(&rejected.violations);
+        let plan = match not_found(&received) {
+            Some(refusal) => Plan::Refuse(refusal),
+            None if rejected.is_object => Plan::Refuse(invalid),
+            None => Plan::Discard(invalid),
+        };
+        Admitted {
+            received,
+            asked,
+            plan,
+        }
+    }
 }
 
 /// That nobody ever does what is asked, if that is so.
@@ -173,33 +209,6 @@ fn not_found(received: &Received) -> Option<ResultError> {
 
 fn deadline_of_unreadable(delivery: &Delivery) -> Deadline {
     Deadline::of(delivery.stored_at, DEFAULT_TIMEOUT, None)
-}
-
-/// A message that is no request is answered as well, under whatever ids it has.
-fn refuse_unreadable(received: Received, rejected: Rejected, minted: MintedIds) -> Admitted {
-    let delivery = &received.delivery;
-    let correlation = rejected.correlation_id.unwrap_or(minted.correlation_id);
-    let asked = Asked {
-        key: RequestKey {
-            target: received.served.name.clone(),
-            request: rejected.request_id.unwrap_or(minted.request_id),
-        },
-        trace: Trace::of(delivery, &received.served.name, &correlation),
-        correlation,
-        fingerprint: Fingerprint::of_bytes(&delivery.body),
-        deadline: deadline_of_unreadable(delivery),
-    };
-    let invalid = ResultError::invalid_request(&rejected.violations);
-    let plan = match not_found(&received) {
-        Some(refusal) => Plan::Refuse(refusal),
-        None if rejected.is_object => Plan::Refuse(invalid),
-        None => Plan::Discard(invalid),
-    };
-    Admitted {
-        received,
-        asked,
-        plan,
-    }
 }
 
 /// What the deadline header cuts the deadline to, or what is wrong with it.

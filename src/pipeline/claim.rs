@@ -251,6 +251,8 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             granted: Instant::now(),
         };
         trail::claimed(&admitted.asked, &hold, grant.now);
+        self.ports
+            .tell_claimed(&admitted.asked, grant.attempt, grant.fresh);
         Box::new(Claimed {
             received: admitted.received,
             asked: admitted.asked,

@@ -12,6 +12,7 @@ mod publish;
 mod receive;
 mod run;
 
+mod events;
 mod in_flight;
 mod last_chance;
 mod listening;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 pub use self::{
     ack::{Left, Settled, Settlement},
+    events::EventsOf,
     in_flight::InFlight,
     last_chance::LastChances,
     ports::{EpochWatch, Ports, Served, Service},

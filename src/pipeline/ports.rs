@@ -10,7 +10,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{InFlight, LastChances, SessionWatch, admit::Asked};
+use super::{EventsOf, InFlight, LastChances, SessionWatch, admit::Asked};
 use crate::{
     broker::BrokerFault,
     clock::{Chance, Clock, WallTime},
@@ -51,6 +51,8 @@ pub struct Ports<B, C> {
     pub epochs: EpochWatch,
     /// Ends when whatever still runs is to be handed to another worker.
     pub hand_over: CancellationToken,
+    /// Of which requests is told what happens to them.
+    pub events: EventsOf,
     /// What is counted.
     pub metrics: Metrics,
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     broker::{Broker, BrokerFault, Headers, Publishing, ResultMessage, StoredResult},
-    contract::{CorrelationId, Header, InvocationResult, Outcome, ResultError},
+    contract::{CorrelationId, ErrorCode, Header, InvocationResult, Outcome, ResultError},
     store::{Attempt, Claims},
     telemetry::labels::PublishOutcome,
 };
@@ -39,7 +39,11 @@ pub(super) struct Committed {
 #[derive(Debug)]
 enum Answer {
     /// Committed now, by us.
-    Fresh { body: Bytes, attempt: Attempt },
+    Fresh {
+        body: Bytes,
+        attempt: Attempt,
+        code: Option<ErrorCode>,
+    },
     /// Committed before.
     Found(Found),
     /// A conflict: its place belongs to the request that came first, in the same chain.
@@ -74,6 +78,7 @@ impl Committed {
             answer: Answer::Fresh {
                 body,
                 attempt: ran.hold.attempt,
+                code: ran.outcome.code(),
             },
             received: ran.received,
             asked: ran.asked,
@@ -139,6 +144,9 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         }
         let settles = matches!(answer, Answer::Fresh { .. } | Answer::Found(_));
         trail::published(&asked, settles);
+        if let Answer::Fresh { attempt, code, .. } = answer {
+            self.ports.tell_done(&asked, attempt, code);
+        }
         Ok(Published {
             received,
             asked,
@@ -154,7 +162,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
     ) -> Result<(), BrokerFault> {
         let place = self.ports.place_of(asked);
         match answer {
-            Answer::Fresh { body, attempt } => {
+            Answer::Fresh { body, attempt, .. } => {
                 let headers = self.headers(asked, body, Some(*attempt));
                 self.put(received, asked, message(place, headers, body))
                     .await

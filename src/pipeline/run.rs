@@ -15,6 +15,7 @@ use super::{
     trail,
 };
 use crate::{
+    broker::Broker,
     contract::{ErrorCode, InvocationRequest, IpcKind, Outcome, ResultError},
     handler::{Context, Ended as Turn},
 };
@@ -40,7 +41,7 @@ enum Ended {
     NotNow,
 }
 
-impl<B, C> Pipeline<B, C> {
+impl<B: Broker, C> Pipeline<B, C> {
     pub(super) async fn run(&self, claimed: Box<Claimed>, slot: Slot) -> Result<Ran, Turned> {
         let Claimed {
             received,
@@ -66,7 +67,10 @@ impl<B, C> Pipeline<B, C> {
             Ended::Answered(Ok(value)) => (Outcome::Ok(value), false),
             Ended::Answered(Err(error)) => (Outcome::Error(error), false),
             Ended::Late => (Outcome::Error(self.late(&received, &asked)), false),
-            Ended::Cancelled => (Outcome::Error(cancelled_error()), true),
+            Ended::Cancelled => {
+                self.ports.tell_cancelled(&asked, hold.attempt);
+                (Outcome::Error(cancelled_error()), true)
+            }
             Ended::Fenced => return Err(received.lapse()),
             Ended::HandedOver => {
                 return Err(received.hand_over(asked.key, hold.left(), Duration::ZERO));
@@ -110,6 +114,7 @@ impl<B, C> Pipeline<B, C> {
         let _held = metrics.hold();
         metrics.execution_started();
         trail::started(asked, hold);
+        self.ports.tell_started(asked, hold.attempt);
         let started = Instant::now();
         let work = AssertUnwindSafe(handler.handle(context)).catch_unwind();
         let ended = tokio::select! {

@@ -62,6 +62,7 @@ struct Families {
     unserved_ended: CounterBy<UnservedEnd>,
     unserved_watched: IntGauge,
     circuits_alone: IntCounter,
+    events_dropped: IntCounter,
     pull_stalled: IntCounter,
     last_fault: Mutex<Option<LastFault>>,
 }
@@ -110,6 +111,7 @@ impl Metrics {
                 .gauge(&names::UNSERVED_WATCHED)
                 .with_label_values(&NO_LABELS),
             circuits_alone: alone(&to, &names::CIRCUITS_ALONE),
+            events_dropped: alone(&to, &names::EVENTS_DROPPED),
             pull_stalled: alone(&to, &names::PULL_STALLED),
             last_fault: Mutex::default(),
             registry,
@@ -138,6 +140,11 @@ impl Metrics {
     /// A claim of this process was given back that nobody in it worked on.
     pub fn claim_found(&self) {
         self.0.claims_found.inc();
+    }
+
+    /// What happened to a request was not told.
+    pub fn event_dropped(&self) {
+        self.0.events_dropped.inc();
     }
 
     /// This process fenced itself.

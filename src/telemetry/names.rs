@@ -114,6 +114,7 @@ metrics! {
     UNSERVED_WATCHED: Gauge "puruto_unserved_watched" [] "Requests without a live worker whose deadlines this process keeps";
     MODEL_THROTTLED: Histogram "puruto_model_throttled_seconds" ["reason"] "Waits of model calls for their turn, by what they waited for";
     CIRCUITS_ALONE: Counter "puruto_circuits_alone_total" [] "Times that this process lost the fleet's circuits and limits and went by its own";
+    EVENTS_DROPPED: Counter "puruto_events_dropped_total" [] "Events of requests that found no room on their way to the broker";
     PULL_STALLED: Counter "puruto_pull_stalled_total" [] "Pull streams rebuilt since they had gone silent";
 }
 

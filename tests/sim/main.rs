@@ -11,6 +11,7 @@
 )]
 
 mod checker;
+mod events;
 mod joints;
 mod letters;
 mod mutants;

@@ -20,8 +20,8 @@ use puruto_fleet::{
     contract::{Lane, PurutoName, ResultError, Subjects},
     handler::{Context, Ended, Handler},
     pipeline::{
-        EpochWatch, InFlight, LastChances, Pipeline, Ports, Served, Service, Session, SessionWatch,
-        Settled, Slots,
+        EpochWatch, EventsOf, InFlight, LastChances, Pipeline, Ports, Served, Service, Session,
+        SessionWatch, Settled, Slots,
     },
     policy::{LivePolicies, PolicySet},
     puruto::Actions,
@@ -231,6 +231,7 @@ impl World {
             last_chances: LastChances::new(MAX_ATTEMPTS),
             epochs: self.epochs.clone(),
             hand_over: CancellationToken::new(),
+            events: EventsOf::All,
             metrics,
         };
         let mut side_work = JoinSet::new();

@@ -15,9 +15,9 @@ use super::{
 use crate::{
     cli::connect::max_attempts,
     clock::{Chance, Clock},
-    config::{Config, Environment, Offered},
+    config::{self, Config, Environment, Offered},
     contract::PurutoName,
-    pipeline::{InFlight, LastChances, Pipeline, Ports, SessionWatch},
+    pipeline::{EventsOf, InFlight, LastChances, Pipeline, Ports, SessionWatch},
     policy::{self, Change, LivePolicies},
     puruto::Fleet,
     telemetry::{
@@ -150,6 +150,7 @@ async fn serve(
         last_chances: LastChances::new(max_attempts(shared.config)),
         epochs: beat.epochs.clone(),
         hand_over: ends.hand_over.clone(),
+        events: events_of(shared.config.events.of),
         metrics: shared.metrics.clone(),
     });
     tracing::info!(worker = %shared.worker, targets = names.len(), "serving");
@@ -181,6 +182,14 @@ fn watch_policies(shared: &Shared<'_>, fleet: &Fleet) -> LivePolicies {
     let metrics = shared.metrics.clone();
     tokio::spawn(reloader.run(move |change| metrics.policy_reloaded(reloaded(change))));
     policies
+}
+
+const fn events_of(of: config::EventsOf) -> EventsOf {
+    match of {
+        config::EventsOf::All => EventsOf::All,
+        config::EventsOf::Delegations => EventsOf::Delegations,
+        config::EventsOf::None => EventsOf::None,
+    }
 }
 
 const fn reloaded(change: &Change) -> ReloadOutcome {

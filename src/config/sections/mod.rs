@@ -2,6 +2,7 @@
 
 mod client;
 mod delegation;
+mod events;
 mod log;
 mod nats;
 mod prices;
@@ -10,19 +11,21 @@ mod runtime;
 mod worker;
 
 pub use self::{
-    client::ClientConfig, delegation::DelegationConfig, log::LogConfig, nats::NatsConfig,
-    prices::PricesConfig, redis::RedisConfig, runtime::RuntimeConfig, worker::WorkerConfig,
+    client::ClientConfig, delegation::DelegationConfig, events::EventsConfig, log::LogConfig,
+    nats::NatsConfig, prices::PricesConfig, redis::RedisConfig, runtime::RuntimeConfig,
+    worker::WorkerConfig,
 };
 use super::{Key, Mistakes, layers::Layers};
 
 /// The keys of every section.
-pub(super) const KEYS: [&[Key]; 8] = [
+pub(super) const KEYS: [&[Key]; 9] = [
     NatsConfig::KEYS,
     RedisConfig::KEYS,
     WorkerConfig::KEYS,
     RuntimeConfig::KEYS,
     DelegationConfig::KEYS,
     PricesConfig::KEYS,
+    EventsConfig::KEYS,
     LogConfig::KEYS,
     ClientConfig::KEYS,
 ];
@@ -42,6 +45,8 @@ pub struct Config {
     pub delegation: DelegationConfig,
     /// What models cost.
     pub prices: PricesConfig,
+    /// What is told of requests while they are worked on.
+    pub events: EventsConfig,
     /// What is logged.
     pub log: LogConfig,
     /// A caller.
@@ -58,6 +63,7 @@ impl Config {
             runtime: RuntimeConfig::read(layers, mistakes),
             delegation: DelegationConfig::read(layers, mistakes),
             prices: PricesConfig::read(layers, mistakes),
+            events: EventsConfig::read(layers, mistakes),
             log: LogConfig::read(layers, mistakes),
             client: ClientConfig::read(layers, mistakes),
         }

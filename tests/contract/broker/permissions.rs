@@ -57,6 +57,7 @@ async fn each_missing_permission_is_named_at_the_start_and_not_waited_for() {
             "$JS.API.STREAM.INFO.PURUTO_DLQ",
         ),
         ("puruto.result.>", "publish to puruto.result."),
+        ("puruto.event.>", "publish to puruto.event."),
         ("puruto.dlq.*", "publish to puruto.dlq.puruto-echo"),
         ("puruto.control.>", "subscribe to puruto.control.cancel"),
         ("_INBOX.>", "publish to _INBOX."),

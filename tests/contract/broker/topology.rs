@@ -4,7 +4,7 @@ use std::{num::NonZeroU8, time::Duration};
 
 use async_nats::jetstream::{
     consumer::pull,
-    stream::{Config, RetentionPolicy, StorageType},
+    stream::{Config, DiscardPolicy, RetentionPolicy, StorageType},
 };
 use puruto_fleet::{
     broker::{
@@ -40,6 +40,13 @@ async fn a_fresh_server_gets_every_stream_and_consumer_as_designed() {
         .get_stream("PURUTO_DLQ")
         .await
         .expect("dead letters");
+    let events = world.jetstream.get_stream("PURUTO_EVENTS").await;
+    let events = events.expect("events").cached_info().config.clone();
+    assert_eq!(events.max_age, Duration::from_secs(24 * 3600));
+    assert_eq!(
+        (events.max_bytes, events.discard),
+        (256 << 20, DiscardPolicy::Old)
+    );
     world
         .jetstream
         .get_key_value("PURUTO_FLEET")

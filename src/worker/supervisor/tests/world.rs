@@ -14,7 +14,9 @@ use crate::{
     broker::{Broker as _, Delivery, Headers, Pull as _, twin::BrokerTwin},
     clock::{Chance, Clock, WallTime},
     contract::{Deadline, Draft, Fingerprint, Lane, MintedIds, PurutoName, Subjects},
-    pipeline::{EpochWatch, InFlight, LastChances, Pipeline, Ports, Session, SessionWatch},
+    pipeline::{
+        EpochWatch, EventsOf, InFlight, LastChances, Pipeline, Ports, Session, SessionWatch,
+    },
     policy::{Checked, LivePolicies, PolicySet},
     store::{
         Claim, ClaimAnswer, Claims as _, MAX_ATTEMPTS, Nonce, RequestKey, SESSION_TTL, SessionId,
@@ -120,6 +122,7 @@ impl World {
                 last_chances: LastChances::new(MAX_ATTEMPTS),
                 epochs: EpochWatch::default(),
                 hand_over: CancellationToken::new(),
+                events: EventsOf::None,
                 metrics: metrics.clone(),
             }),
             broker: self.broker.clone(),
