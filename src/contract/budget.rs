@@ -3,7 +3,7 @@
 //! A limit that is absent does not limit. A parent gives each child a slice of what it has left and
 //! gets back what the child did not use, so that a whole tree never spends more than its root may.
 
-use std::{fmt, ops::AddAssign};
+use std::{fmt, ops::AddAssign, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,35 @@ impl fmt::Display for Micros {
     /// In whole units, with six decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+
+/// Digits behind the point that an amount can have.
+const DECIMALS_MAX: usize = 6;
+
+/// A text that is no amount of money.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected an amount such as 2 or 0.25, with at most {DECIMALS_MAX} decimals, got {0:?}")]
+pub struct InvalidMicros(String);
+
+impl FromStr for Micros {
+    type Err = InvalidMicros;
+
+    /// In whole units, with at most six decimals; exactly.
+    fn from_str(raw: &str) -> Result<Self, InvalidMicros> {
+        let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+        let read = || {
+            let (units, decimals) = raw.split_once('.').unwrap_or((raw, "0"));
+            if !is_number(units) || !is_number(decimals) || decimals.len() > DECIMALS_MAX {
+                return None;
+            }
+            let units: u64 = units.parse().ok()?;
+            let micros = format!("{decimals:0<DECIMALS_MAX$}").parse().ok()?;
+            units.checked_mul(1_000_000)?.checked_add(micros)
+        };
+        read()
+            .map(Self)
+            .ok_or_else(|| InvalidMicros(raw.to_owned()))
     }
 }
 
@@ -233,6 +262,35 @@ mod tests {
         assert_eq!((exhausted.good, exhausted.reached), (Good::Requests, 13));
         let said = exhausted.to_string();
         assert!(said.contains("13 of 12"), "{said}");
+    }
+
+    #[test]
+    fn money_is_read_as_it_is_shown_and_exactly() {
+        for (raw, micros) in [
+            ("0", 0),
+            ("2", 2_000_000),
+            ("0.25", 250_000),
+            ("1.000001", 1_000_001),
+        ] {
+            assert_eq!(raw.parse(), Ok(Micros(micros)), "{raw}");
+            assert_eq!(Micros(micros).to_string().parse(), Ok(Micros(micros)));
+        }
+        let beyond = u64::MAX.to_string();
+        for raw in [
+            "",
+            ".",
+            "1.",
+            ".5",
+            "-1",
+            "1e3",
+            "0.1234567",
+            "1,5",
+            " 1",
+            "NaN",
+            &beyond,
+        ] {
+            assert!(raw.parse::<Micros>().is_err(), "{raw:?}");
+        }
     }
 
     #[test]

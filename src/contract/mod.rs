@@ -20,7 +20,7 @@ mod token;
 mod violation;
 
 pub use self::{
-    budget::{Exhausted, Good, Limits, Micros, Spent},
+    budget::{Exhausted, Good, InvalidMicros, Limits, Micros, Spent},
     deadline::{DEFAULT_TIMEOUT, Deadline},
     delegation::{Ancestor, Ancestry, ChildPlace, ChildRequest, Delegation, Join, Step},
     error::{ErrorCode, IpcKind, ResultError},

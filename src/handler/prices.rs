@@ -2,7 +2,7 @@
 //!
 //! Never: a price that the table does not name; an unknown model costs nothing.
 
-use std::{collections::BTreeMap, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     contract::Micros,
@@ -12,11 +12,8 @@ use crate::{
 /// For so many tokens prices are told.
 const TOKENS: u128 = 1_000_000;
 
-/// The highest price, in whole units for a million tokens: far above what any model costs.
-const UNITS_MAX: u64 = 1_000_000;
-
-/// Digits behind the point of a price, as many as [`Micros`] can hold.
-const DECIMALS_MAX: usize = 6;
+/// The highest price for a million tokens, a million units: far above what any model costs.
+const PRICE_MAX: Micros = Micros(1_000_000_000_000);
 
 /// Most models in a table.
 const MODELS_MAX: usize = 1_000;
@@ -107,24 +104,17 @@ fn entry_of(entry: &str) -> Result<(ModelName, Price), InvalidPrice> {
         let (model, price) = entry.rsplit_once('=')?;
         let (prompt, completion) = price.split_once('/')?;
         let price = Price {
-            prompt: amount(prompt.trim())?,
-            completion: amount(completion.trim())?,
+            prompt: price_of(prompt)?,
+            completion: price_of(completion)?,
         };
         Some((model.trim().parse().ok()?, price))
     };
     parts().ok_or_else(|| InvalidPrice::Form(entry.trim().to_owned()))
 }
 
-/// Whole units with at most six decimals, exactly.
-fn amount(text: &str) -> Option<Micros> {
-    let (units, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
-    if !is_number(units) || !is_number(decimals) || decimals.len() > DECIMALS_MAX {
-        return None;
-    }
-    let units = u64::from_str(units).ok().filter(|it| *it <= UNITS_MAX)?;
-    let micros = u64::from_str(&format!("{decimals:0<DECIMALS_MAX$}")).ok()?;
-    Some(Micros(units * 1_000_000 + micros))
+fn price_of(text: &str) -> Option<Micros> {
+    let price = text.trim().parse().ok();
+    price.filter(|price| *price <= PRICE_MAX)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Owns how a folder under `workers/` is read and what each mistake in it is called. Never: runs
 //! anything; a Puruto here is a value.
 
+mod actions;
 mod fleet;
 mod folder;
 mod spec;
@@ -11,8 +12,9 @@ mod worker_toml;
 use std::{fmt, path::PathBuf, sync::Arc};
 
 pub use self::{
+    actions::{Actions, Approval, ServedAction},
     fleet::{Fleet, check},
-    spec::{Actions, ChatSpec, Concurrency, InvalidConcurrency, Work, WorkerSpec},
+    spec::{ChatSpec, Concurrency, InvalidConcurrency, Work, WorkerSpec},
     worker_toml::{WORKER_FILE, WORKER_KEYS},
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use serde::Deserialize as _;
 
-use super::WORKER_KEYS;
+use super::{WORKER_KEYS, worker_toml::budget::BudgetTable};
 use crate::{handler::CommandConfig, policy::POLICY_KEYS, runtime::config::ProviderConfig};
 
 const README: &str = include_str!("../../workers/README.md");
@@ -60,6 +60,12 @@ fn the_readme_has_every_key_of_a_command() {
     let text = "argv = ['a']\nunknown = 1";
     let error = toml::from_str::<CommandConfig>(text).expect_err("an unknown key");
     assert_eq!(keys_under("kind = \"command\""), keys_named_in(&error));
+}
+
+#[test]
+fn the_readme_has_every_key_of_a_budget() {
+    let error = toml::from_str::<BudgetTable>("unknown = 1").expect_err("an unknown key");
+    assert_eq!(keys_under("Budget"), keys_named_in(&error));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! How a Puruto is served, as values that cannot be wrong.
 
-use std::{collections::BTreeSet, num::NonZeroUsize};
+use std::num::NonZeroUsize;
 
 use serde::Deserialize;
 
+use super::Actions;
 use crate::{
-    contract::ActionName,
+    contract::Limits,
     handler::{Answering, CommandConfig, OnCircuitOpen},
     runtime::{config::ProviderConfig, contract::AnswerShape, repair::Repair},
 };
@@ -25,6 +26,8 @@ pub struct WorkerSpec {
     pub on_circuit_open: OnCircuitOpen,
     /// How its model is asked.
     pub answering: Answering,
+    /// What one request may use, with all that is delegated from it.
+    pub budget: Limits,
 }
 
 /// What runs for a request, with what it needs.
@@ -56,38 +59,6 @@ pub(super) enum Kind {
     #[default]
     Chat,
     Command,
-}
-
-/// What a Puruto can be asked to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Actions {
-    /// Whatever a caller names.
-    Every,
-    /// These, of which there is at least one.
-    Only(BTreeSet<ActionName>),
-}
-
-impl Actions {
-    /// Whether `action` is one of them.
-    #[must_use]
-    pub fn contain(&self, action: &ActionName) -> bool {
-        match self {
-            Self::Every => true,
-            Self::Only(listed) => listed.contains(action),
-        }
-    }
-}
-
-impl FromIterator<ActionName> for Actions {
-    /// No action listed means every action.
-    fn from_iter<I: IntoIterator<Item = ActionName>>(listed: I) -> Self {
-        let listed: BTreeSet<_> = listed.into_iter().collect();
-        if listed.is_empty() {
-            Self::Every
-        } else {
-            Self::Only(listed)
-        }
-    }
 }
 
 /// How many requests one worker process runs at once: 1 to 100,000.

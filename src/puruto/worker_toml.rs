@@ -4,6 +4,8 @@
 //! was not handed over, or a look at what the tables of a kind mean; the runtime and the
 //! handler read those.
 
+mod actions;
+pub(super) mod budget;
 mod chat;
 mod schema;
 
@@ -12,9 +14,9 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::spec::{Actions, Kind, Work, WorkerSpec};
+use super::spec::{Kind, Work, WorkerSpec};
 use crate::{
-    contract::{ActionName, Violation},
+    contract::Violation,
     handler::Answering,
     policy::{Finding, FindingCode, Unreadable},
 };
@@ -23,7 +25,7 @@ use crate::{
 pub const WORKER_FILE: &str = "worker.toml";
 
 /// Every key of `worker.toml`; which of `model` and `command` is needed depends on the kind.
-pub const WORKER_KEYS: [&str; 11] = [
+pub const WORKER_KEYS: [&str; 12] = [
     "kind",
     "description",
     "actions",
@@ -35,6 +37,7 @@ pub const WORKER_KEYS: [&str; 11] = [
     "response_schema",
     "repair_attempts",
     "command",
+    "budget",
 ];
 
 /// Those that say nothing where no model is asked.
@@ -97,6 +100,7 @@ impl Keys<'_> {
         let on_circuit_open = self.take("on_circuit_open");
         let answering = self.answering(kind);
         let work = self.work(kind);
+        let budget = self.budget();
         self.unknown();
         match work {
             Some(work) if self.findings.is_empty() => Ok(WorkerSpec {
@@ -106,6 +110,7 @@ impl Keys<'_> {
                 concurrency: concurrency.unwrap_or_default(),
                 on_circuit_open: on_circuit_open.unwrap_or_default(),
                 answering,
+                budget,
             }),
             _ => Err(self.findings),
         }
@@ -171,14 +176,6 @@ impl Keys<'_> {
                 self.error(FindingCode::InvalidWorkerConfig, &why);
             }
         }
-    }
-
-    fn actions(&mut self) -> Actions {
-        let items = self.take::<Vec<Value>>("actions").unwrap_or_default();
-        let numbered = items.into_iter().enumerate();
-        numbered
-            .filter_map(|(index, item)| self.fit::<ActionName>(&format!("actions[{index}]"), item))
-            .collect()
     }
 
     fn unknown(&mut self) {

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
+    contract::{ActionName, Limits, Micros},
     handler::OnCircuitOpen,
-    puruto::Concurrency,
+    puruto::{Actions, Concurrency},
     runtime::{config::ProviderConfig, contract::AnswerShape, repair::Repair},
 };
 
@@ -88,6 +89,65 @@ fn an_empty_list_of_actions_means_every_action() {
 }
 
 #[test]
+fn an_action_may_need_approval() {
+    let spec = spec("actions=['read', {name='pay', approval=true}, {name='list'}, 'pay']");
+    let pays = |name: &str| {
+        (
+            spec.actions.contain(&action(name)),
+            spec.actions.needs_approval(&action(name)),
+        )
+    };
+    assert_eq!(pays("read"), (true, false));
+    // Named twice: the stricter counts.
+    assert_eq!(pays("pay"), (true, true));
+    assert_eq!(pays("list"), (true, false));
+    assert_eq!(pays("refund"), (false, false));
+    assert!(!Actions::Every.needs_approval(&action("pay")));
+
+    let wrong = "actions=[{approval=true}, {name='a', aproval=true}, {name='a', approval='yes'}, \
+                 {name='a b'}, ['a']]";
+    let found = errors(format!("{wrong}\n{MODEL}"));
+    let keys: Vec<_> = found.iter().map(|(_, key)| key.as_str()).collect();
+    let expected = [
+        "#actions[0]",
+        "#actions[1].aproval",
+        "#actions[2].approval",
+        "#actions[3].name",
+        "#actions[4]",
+    ];
+    assert_eq!(keys, expected);
+}
+
+#[test]
+fn a_budget_is_what_one_request_may_use_with_all_below_it() {
+    assert_eq!(spec("").budget, Limits::default());
+    let table = "[budget]\nmodel_requests=40\ntokens=200_000\ncost=0.25\ndescendants=0\n";
+    let with = |table: &str| read(format!("{MODEL}{table}")).expect("usable").budget;
+    let limits = Limits {
+        requests: Some(40),
+        tokens: Some(200_000),
+        cost: Some(Micros(250_000)),
+        descendants: Some(0),
+    };
+    assert_eq!(with(table), limits);
+    for (written, micros) in [("'1.5'", 1_500_000), ("2", 2_000_000), ("0.000001", 1)] {
+        let cost = with(&format!("[budget]\ncost={written}\n")).cost;
+        assert_eq!(cost, Some(Micros(micros)), "{written}");
+    }
+    for (wrong, key) in [
+        ("tokens=-1", "#budget.tokens"),
+        ("cost=-0.5", "#budget.cost"),
+        ("cost=nan", "#budget.cost"),
+        ("cost=0.0000001", "#budget.cost"),
+        ("cost=true", "#budget.cost"),
+        ("token=1", "#budget.token"),
+    ] {
+        let found = errors(format!("{MODEL}[budget]\n{wrong}\n"));
+        assert_eq!(found, [("invalid-worker-config", key.to_owned())]);
+    }
+}
+
+#[test]
 fn every_mistake_of_a_file_is_found_at_once_where_it_stands() {
     let text = "kind='chatt'\ndescription=1\nconcurrency=0\nactions=['ok',7,'no way']\n\
                 concurency=4\n[model]\nprovider='simulated'\nanswr='x'\n[models]";
@@ -124,7 +184,7 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
         [
             "expected one of the keys kind, description, actions, concurrency, \
              on_circuit_open, stream, model, fallback, response_schema, repair_attempts, \
-             command, got an unknown key"
+             command, budget, got an unknown key"
         ]
     );
     let model = said("[model]\nprovider = 'simulated'\nanswr = 'x'");
@@ -296,6 +356,8 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
         Just("[{ provider = 'simulated' }, { provider = 'x' }, 1]".to_owned()),
         Just("'command'".to_owned()),
         Just("{ argv = ['a'] }".to_owned()),
+        Just("[{ name = 'pay', approval = true }]".to_owned()),
+        Just("{ tokens = 1, cost = 0.5 }".to_owned()),
         proptest::sample::select(FILES.map(|(name, _)| format!("'{name}'")).to_vec()),
     ];
     let key = proptest::sample::select([&WORKER_KEYS[..], &["other"]].concat());

@@ -74,7 +74,7 @@ fn verb(purutos: &Fleet) -> String {
 
 fn action(target: &Puruto) -> String {
     match target.worker.as_ref().map(|worker| &worker.actions) {
-        Some(Actions::Only(actions)) => actions.iter().next().map(ToString::to_string),
+        Some(Actions::Only(actions)) => actions.keys().next().map(ToString::to_string),
         Some(Actions::Every) | None => None,
     }
     .unwrap_or_else(|| "ask".to_owned())
