@@ -35,7 +35,7 @@ pub use self::{
     inspection::{Found, Inspected, Inspection, LaneState},
     lanes::{LaneStanding, Lanes},
     names::{ConsumerName, StreamName},
-    stored::{StoredMessage, SubjectCount, UnreadableHeaders},
+    stored::{StoredMessage, SubjectCount, UnreadableHeaders, settled_by},
     types::{
         AckFault, BrokerFault, Delivery, Headers, Pong, PublishAck, Publishing, ResultMessage,
         StoredResult,
@@ -112,6 +112,30 @@ pub trait Broker: Send + Sync + 'static {
 
     /// The next request that a caller asked to cancel, as announced; announcements can be lost.
     fn next_cancel(&self) -> impl Future<Output = RequestKey> + Send;
+}
+
+/// Asking others: what a worker has in common with a caller.
+pub trait Asking: Send + Sync + 'static {
+    /// Publishes a request and waits for the broker's word that it is stored.
+    ///
+    /// # Errors
+    /// Whether it was stored is unknown after a time-out; publishing again with the same message
+    /// id does no harm.
+    fn publish_request(
+        &self,
+        subject: &str,
+        headers: &Headers,
+        body: Bytes,
+    ) -> impl Future<Output = Result<PublishAck, BrokerFault>> + Send;
+
+    /// Tells the workers that a request is to be cancelled; announcements can be lost.
+    ///
+    /// # Errors
+    /// There is no connection.
+    fn announce_cancel(
+        &self,
+        request: &RequestKey,
+    ) -> impl Future<Output = Result<(), BrokerFault>> + Send;
 }
 
 /// Who is there: the broker knows at once when a process has died, since its connection ends.
@@ -196,6 +220,11 @@ pub trait Pull: Send + 'static {
     fn backlog(&self) -> u64;
 }
 
+/// Everything that a walk asks of the broker.
+pub trait WalkBroker: Broker + Asking + DeadLetters {}
+
+impl<B: Broker + Asking + DeadLetters> WalkBroker for B {}
+
 /// Connections are shared by the walk and what stands beside it.
 impl<B: Broker> Broker for Arc<B> {
     type Lane = B::Lane;
@@ -238,6 +267,21 @@ impl<B: Broker> Broker for Arc<B> {
 
     async fn next_cancel(&self) -> RequestKey {
         (**self).next_cancel().await
+    }
+}
+
+impl<A: Asking> Asking for Arc<A> {
+    async fn publish_request(
+        &self,
+        subject: &str,
+        headers: &Headers,
+        body: Bytes,
+    ) -> Result<PublishAck, BrokerFault> {
+        (**self).publish_request(subject, headers, body).await
+    }
+
+    async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
+        (**self).announce_cancel(request).await
     }
 }
 

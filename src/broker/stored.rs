@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{Delivery, HeaderFault, Headers, header_block};
+use super::{Delivery, HeaderFault, Headers, ack_subject::AckSubject, header_block};
 use crate::{clock::WallTime, contract::Lane, store::AckToken};
 
 /// Begins the token of a message that no consumer delivered; no ack subject begins so.
@@ -103,10 +103,17 @@ pub(super) fn sequence_of(token: &AckToken) -> Option<u64> {
     token.as_str().strip_prefix(TOKEN)?.parse().ok()
 }
 
+/// The sequence of the message that a token settles, whichever form it has; `None` for a text that
+/// is no token.
+#[must_use]
+pub fn settled_by(token: &AckToken) -> Option<u64> {
+    let delivered = || Some(AckSubject::parse(token.as_str())?.sequence);
+    sequence_of(token).or_else(delivered)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::ack_subject::AckSubject;
 
     fn message(headers: &'static [u8]) -> StoredMessage {
         StoredMessage {
@@ -127,6 +134,7 @@ mod tests {
         assert_eq!(StoredMessage::of(&delivery), stored);
         let delivered = AckToken::new("$JS.ACK.S.c.1.7.1.5000000.0");
         assert_eq!(sequence_of(&delivered), None);
+        assert_eq!(settled_by(&delivery.ack), Some(7));
     }
 
     #[test]

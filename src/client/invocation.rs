@@ -1,7 +1,6 @@
 //! What a caller asks, and what of it goes to the broker.
 
 use bytes::Bytes;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use tracing::Span;
 use uuid::Uuid;
@@ -11,13 +10,10 @@ use crate::{
     clock::{Chance, Clock, WallTime},
     contract::{
         ActionName, CorrelationId, Fingerprint, Header, Hop, InvocationRequest, Lane, PurutoName,
-        RequestId, Subjects, TimeoutSec,
+        RequestId, Subjects, TimeoutSec, message_id,
     },
     telemetry::propagation::{self, TraceContext},
 };
-
-/// What a message id may hold as it is.
-const MESSAGE_ID: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-');
 
 /// What a caller asks of a target.
 #[derive(Clone, Debug)]
@@ -93,7 +89,7 @@ impl Invocation {
         };
         let fingerprint = request.fingerprint();
         let mut headers = Headers::new();
-        let id = message_id(&request, fingerprint);
+        let id = message_id(&request.request_id, &request.correlation_id, fingerprint);
         headers.push(Header::MessageId, &id);
         headers.push(Header::Priority, self.lane.as_str());
         if let Some(deadline) = self.deadline {
@@ -130,15 +126,6 @@ impl Prepared {
     pub(super) fn body(&self) -> Bytes {
         self.request.to_json().into()
     }
-}
-
-/// `<request_id>.<correlation_id>.<fingerprint>`. The broker deduplicates over all targets, so that
-/// the id alone would swallow another request with the same one; and the same request asked in
-/// another chain has to be answered there.
-fn message_id(request: &InvocationRequest, fingerprint: Fingerprint) -> String {
-    let id = utf8_percent_encode(request.request_id.as_str(), MESSAGE_ID);
-    let chain = utf8_percent_encode(request.correlation_id.as_str(), MESSAGE_ID);
-    format!("{id}.{chain}.{fingerprint}")
 }
 
 /// A UUIDv7: sorted by time, else chance.

@@ -180,6 +180,17 @@ impl Limits {
         }
     }
 
+    /// Its own limits, and those of `other` where it has none.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        Self {
+            requests: self.requests.or(other.requests),
+            tokens: self.tokens.or(other.tokens),
+            cost: self.cost.or(other.cost),
+            descendants: self.descendants.or(other.descendants),
+        }
+    }
+
     /// The tighter of both, limit by limit.
     #[must_use]
     pub fn within(&self, other: &Self) -> Self {

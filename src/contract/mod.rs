@@ -29,7 +29,10 @@ pub use self::{
     headers::Header,
     ids::{ActionName, CorrelationId, InvalidId, PurutoName, RequestId},
     json::{DEPTH_MAX, Parsed},
-    request::{Draft, Hop, InvocationRequest, MintedIds, PROMPT_BYTES_MAX, Rejected, TimeoutSec},
+    request::{
+        Draft, Hop, InvocationRequest, MintedIds, PROMPT_BYTES_MAX, Rejected, TimeoutSec,
+        message_id,
+    },
     result::{InvocationResult, Outcome},
     schema::{event_schema, request_schema, result_schema, token_schema},
     subject::{InvalidPrefix, Lane, Subjects},

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, str::FromStr, time::Duration};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -106,6 +107,23 @@ impl InvocationRequest {
             &asked,
         ])
     }
+}
+
+/// What a message id may hold as it is.
+const MESSAGE_ID: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-');
+
+/// `<request_id>.<correlation_id>.<fingerprint>`, by which the broker knows a request that is
+/// published twice. It deduplicates over all targets, so that the id alone would swallow another
+/// request with the same one; and the same request asked in another chain has to be answered there.
+#[must_use]
+pub fn message_id(
+    request: &RequestId,
+    correlation: &CorrelationId,
+    fingerprint: Fingerprint,
+) -> String {
+    let id = utf8_percent_encode(request.as_str(), MESSAGE_ID);
+    let chain = utf8_percent_encode(correlation.as_str(), MESSAGE_ID);
+    format!("{id}.{chain}.{fingerprint}")
 }
 
 /// Ids for a request whose author left them out: a function of where the broker stored it, so that

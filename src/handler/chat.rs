@@ -242,7 +242,7 @@ mod tests {
         let context = context("x");
         let chat = chat(table).priced(prices);
         chat.handle(context.clone()).await.expect("an answer");
-        let spent = context.budget.spent();
+        let spent = context.budget.unrecorded();
         assert!(spent.tokens > 0 && spent.requests == 1);
         assert_eq!(spent.cost.0, spent.tokens);
     }

@@ -5,6 +5,9 @@
 
 use std::str::FromStr;
 
+/// The environment variable that names such a place.
+pub const CRASH_AT: &str = "CRASH_AT";
+
 /// With what a process ends that was made to die.
 pub const CRASH_EXIT_CODE: u8 = 92;
 

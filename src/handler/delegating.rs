@@ -11,10 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     contract::{ActionName, Delegation, ErrorCode, Join, Outcome, ResultError, Step},
-    store::{
-        RequestKey,
-        kin::{Intent, Park},
-    },
+    store::{RequestKey, kin::Park},
 };
 
 /// What the turn of a handler came to.
@@ -29,22 +26,19 @@ pub enum Ended {
 
 /// A delegation that breaks no rule.
 #[derive(Debug)]
-pub struct Planned {
-    park: Park,
-    intents: Vec<Intent>,
-}
+pub struct Planned(Park);
 
 impl Planned {
-    /// What `park` says, with the origin of each of its children. For whoever has checked it.
+    /// What `park` says. For whoever has checked it.
     #[must_use]
-    pub const fn checked(park: Park, intents: Vec<Intent>) -> Self {
-        Self { park, intents }
+    pub const fn checked(park: Park) -> Self {
+        Self(park)
     }
 
-    /// What is to be written down: in the parent's record, and in each child's.
+    /// What is to be written down in the parent's record.
     #[must_use]
-    pub fn into_parts(self) -> (Park, Vec<Intent>) {
-        (self.park, self.intents)
+    pub const fn park(&self) -> &Park {
+        &self.0
     }
 }
 

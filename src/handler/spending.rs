@@ -1,6 +1,6 @@
-//! What a handler may spend, and what it has spent in this turn.
+//! What a handler may spend, and what it has spent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::contract::{Exhausted, Limits, Spent};
 
@@ -8,19 +8,29 @@ use crate::contract::{Exhausted, Limits, Spent};
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
     limits: Limits,
-    /// What was spent in earlier turns, children included, and what is granted to children.
-    before: Spent,
-    now: Arc<Mutex<Spent>>,
+    spent: Arc<Mutex<Accounts>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Accounts {
+    /// What stands in the request's record: its earlier turns, its children, and what is granted to
+    /// those that run.
+    recorded: Spent,
+    /// What its record does not know yet.
+    turn: Spent,
 }
 
 impl Budget {
     /// What may be spent, and what was spent of it before.
     #[must_use]
-    pub fn new(limits: Limits, before: Spent) -> Self {
+    pub fn new(limits: Limits, recorded: Spent) -> Self {
+        let accounts = Accounts {
+            recorded,
+            turn: Spent::default(),
+        };
         Self {
             limits,
-            before,
-            now: Arc::default(),
+            spent: Arc::new(Mutex::new(accounts)),
         }
     }
 
@@ -35,28 +45,69 @@ impl Budget {
     /// # Errors
     /// The first limit that would be exceeded.
     pub fn allows(&self, more: Spent) -> Result<(), Exhausted> {
-        let mut spent = self.before;
-        spent += self.spent();
+        let mut spent = self.all();
         spent += more;
         self.limits.hold(&spent)
     }
 
-    /// It was spent, whether it was allowed or not.
+    /// It was spent, whether it was allowed or not; the request's record is told at its end.
     pub fn spend(&self, more: Spent) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) += more;
+        self.accounts().turn += more;
     }
 
-    /// What was spent in this turn.
+    /// The record says that so much was spent, this turn's share that it knows included.
+    pub fn recorded(&self, recorded: Spent) {
+        self.accounts().recorded = recorded;
+    }
+
+    /// What was spent in this turn and stands in no record yet.
     #[must_use]
-    pub fn spent(&self) -> Spent {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn unrecorded(&self) -> Spent {
+        self.accounts().turn
     }
 
     /// What is left.
     #[must_use]
     pub fn left(&self) -> Limits {
-        let mut spent = self.before;
-        spent += self.spent();
-        self.limits.after(&spent)
+        self.limits.after(&self.all())
+    }
+
+    fn all(&self) -> Spent {
+        let Accounts { mut recorded, turn } = *self.accounts();
+        recorded += turn;
+        recorded
+    }
+
+    fn accounts(&self) -> MutexGuard<'_, Accounts> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(requests: u64) -> Spent {
+        Spent {
+            requests,
+            ..Spent::default()
+        }
+    }
+
+    #[test]
+    fn what_was_spent_before_and_in_this_turn_is_within_one_limit() {
+        let limits = Limits {
+            requests: Some(5),
+            ..Limits::default()
+        };
+        let budget = Budget::new(limits, requests(3));
+        budget.spend(requests(1));
+        assert_eq!(budget.left().requests, Some(1));
+        assert_eq!(budget.allows(requests(1)), Ok(()));
+        let refused = budget.allows(requests(2)).unwrap_err();
+        assert_eq!((refused.reached, refused.limit), (6, 5));
+        budget.recorded(requests(4));
+        assert_eq!(budget.left().requests, Some(0));
+        assert_eq!(budget.unrecorded(), requests(1));
     }
 }

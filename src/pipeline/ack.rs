@@ -6,8 +6,8 @@ use tracing::Instrument as _;
 
 use super::{Pipeline, patience::Patience, publish::Published, receive::Turned, trail};
 use crate::{
-    broker::{AckFault, Broker, Delivery},
-    store::{Carried, Claims, Nonce, RequestKey},
+    broker::{AckFault, Delivery, WalkBroker},
+    store::{Carried, Nonce, RequestKey, WalkStore},
     telemetry::labels::SettlementKind,
 };
 
@@ -72,7 +72,7 @@ pub enum Settled {
     Lapsed,
 }
 
-impl<B: Broker, C: Claims> Pipeline<B, C> {
+impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     pub(super) async fn ack(&self, published: Published) -> Settled {
         let token = &published.received.delivery.ack;
         let mut patience = Patience::new(&self.ports.chance, Some(ACK_PATIENCE));

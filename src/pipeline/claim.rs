@@ -14,10 +14,13 @@ use super::{
     trail,
 };
 use crate::{
-    broker::{Broker, Delivery},
+    broker::{Delivery, WalkBroker},
     contract::{IpcKind, ResultError},
     handler::CallsMade,
-    store::{Attempt, Carried, Claim, ClaimAnswer, Claimed as Grant, Claims, Nonce, StoreFault},
+    store::{
+        Attempt, Carried, Claim, ClaimAnswer, Claimed as Grant, Nonce, StoreFault, WalkStore,
+        kin::Kin,
+    },
     telemetry::labels::ClaimOutcome,
 };
 
@@ -63,6 +66,10 @@ pub(super) struct Hold {
     pub(super) cancel: CancellationToken,
     /// How often models were called for it, also under earlier claims.
     pub(super) calls_made: CallsMade,
+    /// What it has to do with other requests.
+    pub(super) kin: Kin,
+    /// Ends when its run turns out to be somebody else's, or cancelled.
+    pub(super) gone: CancellationToken,
     /// How long the request had been claimed, by whomever, when this claim was granted ...
     claimed_before: Duration,
     /// ... which was at this moment.
@@ -103,7 +110,7 @@ pub(super) enum Claiming {
     Answered(Box<Committed>),
 }
 
-impl<B: Broker, C: Claims> Pipeline<B, C> {
+impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     pub(super) async fn claim(
         &self,
         admitted: Admitted,
@@ -188,26 +195,29 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                     last_worker: exhausted.last_worker,
                 }))
             }
-            ClaimAnswer::Held(_) | ClaimAnswer::Waiting => {
-                metrics.claimed(ClaimOutcome::from(&answer));
-                if admitted.received.delivery.delivered == Delivery::FOUND {
-                    return Err(admitted.received.lapse());
-                }
+            ClaimAnswer::Held(_) => {
+                metrics.claimed(ClaimOutcome::Held);
                 let delay = held_delay(admitted.received.delivery.delivered);
                 let delay = self.ports.chance.around(delay, 0.1);
-                Err(admitted.received.nak(delay))
+                Err(not_now(admitted.received, delay))
+            }
+            ClaimAnswer::Waiting => {
+                metrics.claimed(ClaimOutcome::Waiting);
+                let delay = self.rest_delay(&admitted.received, &admitted.asked);
+                Err(not_now(admitted.received, delay))
             }
             ClaimAnswer::Done {
                 result,
                 correlation,
                 attempt,
-                kin: _,
+                kin,
             } => {
                 metrics.claimed(ClaimOutcome::Done);
                 let found = Found {
                     body: result,
                     correlation,
                     attempt,
+                    descent: kin.and_then(|it| it.descent()),
                 };
                 let committed = Committed::found(admitted.received, admitted.asked, found);
                 Ok(Claiming::Answered(Box::new(committed)))
@@ -247,6 +257,8 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             session,
             cancel,
             calls_made: CallsMade::recorded(grant.carried.as_str()),
+            kin: grant.kin.as_deref().cloned().unwrap_or_default(),
+            gone: CancellationToken::new(),
             claimed_before: grant.now.since(grant.first_claimed),
             granted: Instant::now(),
         };
@@ -287,6 +299,14 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
     fn store_away(&self, received: Received) -> Turned {
         received.nak(self.ports.chance.around(STORE_AWAY_DELAY, 0.5))
     }
+}
+
+/// To be delivered again after `delay`; nothing is said of what another worker may have in hand.
+fn not_now(received: Received, delay: Duration) -> Turned {
+    if received.delivery.delivered == Delivery::FOUND {
+        return received.lapse();
+    }
+    received.nak(delay)
 }
 
 /// How long a delivery stays away that cannot be taken for now.

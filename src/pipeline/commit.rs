@@ -13,16 +13,16 @@ use super::{
     trail,
 };
 use crate::{
-    broker::{Broker, StoredResult},
+    broker::{StoredResult, WalkBroker},
     contract::{ErrorCode, InvocationResult, IpcKind, Outcome, ResultError, Spent},
-    store::{Claims, Commit, CommitAnswer},
+    store::{Commit, CommitAnswer, WalkStore},
     telemetry::labels::CommitOutcome,
 };
 
 /// What a result's message holds beside its body, at most: subject and headers.
 const ENVELOPE_BYTES_MAX: usize = 8 * 1024;
 
-impl<B: Broker, C: Claims> Pipeline<B, C> {
+impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     pub(super) async fn commit(&self, mut ran: Ran) -> Result<Committed, Turned> {
         let mut body = self.result_of(&ran);
         trail::committing(&ran.asked, &ran.hold);
@@ -32,7 +32,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
             let commit = Commit {
                 result: body.clone(),
                 cancelled: ran.cancelled,
-                spent: Spent::default(),
+                spent: ran.spent,
             };
             let asked = self.ports.claims.commit(key, ran.hold.nonce, commit);
             let metrics = &ran.received.served.metrics;
@@ -120,6 +120,7 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
                         body: Some(body),
                         correlation,
                         attempt: claimed.hold.attempt,
+                        descent: claimed.hold.kin.descent(),
                     };
                     return Ok(Committed::found(received, asked, found));
                 }

@@ -5,17 +5,25 @@
 
 mod ack;
 mod admit;
+mod approval;
 mod bury;
 mod claim;
 mod commit;
+mod park;
 mod publish;
 mod receive;
+mod resume;
 mod run;
+mod wake;
 
+mod cascade;
+mod delegating;
 mod events;
 mod in_flight;
+mod insist;
 mod last_chance;
 mod listening;
+mod outcomes;
 mod patience;
 mod ports;
 mod session;
@@ -27,6 +35,7 @@ use std::sync::Arc;
 
 pub use self::{
     ack::{Left, Settled, Settlement},
+    delegating::DelegationRules,
     events::EventsOf,
     in_flight::InFlight,
     last_chance::LastChances,
@@ -41,11 +50,12 @@ use self::{
     listening::Listening,
     publish::Published,
     receive::{Received, Turned},
+    run::Turn,
 };
 use crate::{
-    broker::{Broker, DeadLetters, Delivery},
+    broker::{Delivery, WalkBroker},
     handler::Listeners,
-    store::Claims,
+    store::WalkStore,
 };
 
 /// Walks deliveries from the broker to their settlement. Cheap to clone.
@@ -64,7 +74,7 @@ impl<B, C> Clone for Pipeline<B, C> {
     }
 }
 
-impl<B: Broker + DeadLetters, C: Claims> Pipeline<B, C> {
+impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     /// A pipeline over these ports.
     pub fn new(ports: Ports<B, C>) -> Self {
         let ports = Arc::new(ports);
@@ -79,7 +89,10 @@ impl<B: Broker + DeadLetters, C: Claims> Pipeline<B, C> {
         let flight = self.ports.in_flight.enter(&delivery.ack);
         let received = Received { delivery, served };
         match self.walk(received, &flight, slot).await {
-            Ok(published) => Box::pin(self.ack(published)).await,
+            Ok(published) => match Box::pin(self.wake(published)).await {
+                Ok(published) => Box::pin(self.ack(published)).await,
+                Err(turned) => Box::pin(self.turn_back(turned)).await,
+            },
             Err(turned) => Box::pin(self.turn_back(turned)).await,
         }
     }
@@ -102,7 +115,12 @@ impl<B: Broker + DeadLetters, C: Claims> Pipeline<B, C> {
             // Its result is durable already, or it can have none of its own: only news is owed.
             Claiming::Answered(committed) => return Box::pin(self.publish(*committed)).await,
         };
-        let ran = self.run(claimed, slot).await?;
+        let claimed = Box::pin(self.approval(claimed)).await?;
+        let claimed = Box::pin(self.resume(claimed)).await?;
+        let ran = match self.run(claimed, slot).await? {
+            Turn::Ran(ran) => *ran,
+            Turn::Parking(parking) => return Err(Box::pin(self.park(*parking)).await),
+        };
         let committed = Box::pin(self.commit(ran)).await?;
         Box::pin(self.publish(committed)).await
     }

@@ -10,12 +10,12 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{EventsOf, InFlight, LastChances, SessionWatch, admit::Asked};
+use super::{DelegationRules, EventsOf, InFlight, LastChances, SessionWatch, admit::Asked};
 use crate::{
     broker::BrokerFault,
     clock::{Chance, Clock, WallTime},
-    contract::{PurutoName, Subjects},
-    handler::Handler,
+    contract::{Limits, PurutoName, Subjects},
+    handler::{Handler, crash::CrashAt},
     policy::LivePolicies,
     puruto::Actions,
     store::StoreFault,
@@ -49,6 +49,10 @@ pub struct Ports<B, C> {
     pub last_chances: LastChances,
     /// Whether the store lost its records.
     pub epochs: EpochWatch,
+    /// How much may be delegated.
+    pub delegation: DelegationRules,
+    /// Where this process is to die, for whoever wants to see it.
+    pub crash: CrashAt,
     /// Ends when whatever still runs is to be handed to another worker.
     pub hand_over: CancellationToken,
     /// Of which requests is told what happens to them.
@@ -91,6 +95,8 @@ pub enum Service {
         actions: Actions,
         /// Who does it.
         handler: Arc<dyn Handler>,
+        /// What one request may spend, its descendants included.
+        budget: Limits,
     },
     /// Workers that are away: what has no answer yet is left to them until its deadline.
     Away,

@@ -12,11 +12,12 @@ use super::{
     receive::{Received, Turned},
     run::Ran,
     trail,
+    wake::Descent,
 };
 use crate::{
-    broker::{Broker, BrokerFault, Headers, Publishing, ResultMessage, StoredResult},
+    broker::{BrokerFault, Headers, Publishing, ResultMessage, StoredResult, WalkBroker},
     contract::{CorrelationId, ErrorCode, Header, InvocationResult, Outcome, ResultError},
-    store::{Attempt, Claims},
+    store::{Attempt, WalkStore},
     telemetry::labels::PublishOutcome,
 };
 
@@ -43,6 +44,7 @@ enum Answer {
         body: Bytes,
         attempt: Attempt,
         code: Option<ErrorCode>,
+        descent: Option<Descent>,
     },
     /// Committed before.
     Found(Found),
@@ -61,6 +63,8 @@ pub(super) struct Found {
     pub(super) correlation: CorrelationId,
     /// The execution that they came from.
     pub(super) attempt: Attempt,
+    /// What it owes its parent, if it has one.
+    pub(super) descent: Option<Descent>,
 }
 
 /// A request whose answer those who wait can have.
@@ -70,6 +74,8 @@ pub(super) struct Published {
     pub(super) asked: Asked,
     /// Whether the request's record is ours to settle.
     pub(super) settles: bool,
+    /// What it owes its parent, if it has one.
+    pub(super) descent: Option<Descent>,
 }
 
 impl Committed {
@@ -79,6 +85,11 @@ impl Committed {
                 body,
                 attempt: ran.hold.attempt,
                 code: ran.outcome.code(),
+                // What it spent in this turn is in its record alone.
+                descent: ran.hold.kin.lineage.map(|lineage| Descent {
+                    lineage,
+                    spent: None,
+                }),
             },
             received: ran.received,
             asked: ran.asked,
@@ -119,7 +130,7 @@ impl Committed {
     }
 }
 
-impl<B: Broker, C: Claims> Pipeline<B, C> {
+impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     pub(super) async fn publish(&self, committed: Committed) -> Result<Published, Turned> {
         let Committed {
             received,
@@ -144,13 +155,25 @@ impl<B: Broker, C: Claims> Pipeline<B, C> {
         }
         let settles = matches!(answer, Answer::Fresh { .. } | Answer::Found(_));
         trail::published(&asked, settles);
-        if let Answer::Fresh { attempt, code, .. } = answer {
-            self.ports.tell_done(&asked, attempt, code);
-        }
+        let descent = match answer {
+            Answer::Fresh {
+                attempt,
+                code,
+                descent,
+                ..
+            } => {
+                self.ports.tell_done(&asked, attempt, code);
+                descent
+            }
+            Answer::Found(found) => found.descent,
+            // The record is another request's.
+            Answer::Aside { .. } | Answer::Own { .. } => None,
+        };
         Ok(Published {
             received,
             asked,
             settles,
+            descent,
         })
     }
 

@@ -11,13 +11,17 @@ use super::{
     Pipeline, Service, Slot,
     admit::{Asked, Plan, timed_out},
     claim::{Claimed, Hold, held_delay},
+    delegating::{Asker, Origin},
+    outcomes::Reading,
+    park::Parking,
     receive::{Received, Turned},
     trail,
 };
 use crate::{
-    broker::Broker,
-    contract::{ErrorCode, InvocationRequest, IpcKind, Outcome, ResultError},
-    handler::{Context, Ended as Turn},
+    broker::WalkBroker,
+    contract::{ErrorCode, InvocationRequest, IpcKind, Outcome, ResultError, Spent},
+    handler::{Budget, Context, Ended as Answer, delegating::Planned, journal::NoJournal},
+    store::WalkStore,
 };
 
 /// A request that has an outcome, not yet durable.
@@ -28,11 +32,23 @@ pub(super) struct Ran {
     pub(super) hold: Hold,
     pub(super) outcome: Outcome,
     pub(super) cancelled: bool,
+    /// What this turn spent.
+    pub(super) spent: Spent,
+}
+
+/// What a turn of the handler came to.
+#[derive(Debug)]
+pub(super) enum Turn {
+    /// There is an outcome.
+    Ran(Box<Ran>),
+    /// Others are to be asked first.
+    Parking(Box<Parking>),
 }
 
 /// How the handler's time ended.
 enum Ended {
     Answered(Result<Value, ResultError>),
+    Planned(Planned, Arc<InvocationRequest>),
     Cancelled,
     Late,
     Fenced,
@@ -41,14 +57,15 @@ enum Ended {
     NotNow,
 }
 
-impl<B: Broker, C> Pipeline<B, C> {
-    pub(super) async fn run(&self, claimed: Box<Claimed>, slot: Slot) -> Result<Ran, Turned> {
+impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
+    pub(super) async fn run(&self, claimed: Box<Claimed>, slot: Slot) -> Result<Turn, Turned> {
         let Claimed {
             received,
             asked,
             plan,
             hold,
         } = *claimed;
+        let budget = self.budget_of(&received, &hold);
         let ended = match plan {
             // A process that was stopped right after its claim may go on long after it was lost.
             _ if !hold.session.is_live() => Ended::Fenced,
@@ -58,7 +75,10 @@ impl<B: Broker, C> Pipeline<B, C> {
             // A store that was away may have kept it waiting for its claim.
             Plan::Run(_) if asked.deadline.passed(self.ports.clock.now()) => Ended::Late,
             Plan::Run(request) => match self.ports.last_chances.turn(hold.attempt) {
-                Some(_turn) => self.handle(&received, &asked, &hold, request, &slot).await,
+                Some(_turn) => {
+                    let context = self.context(&asked, &hold, request, &budget, &slot);
+                    self.handle(&received, &asked, &hold, context).await
+                }
                 None => Ended::NotNow,
             },
         };
@@ -66,6 +86,15 @@ impl<B: Broker, C> Pipeline<B, C> {
         let (outcome, cancelled) = match ended {
             Ended::Answered(Ok(value)) => (Outcome::Ok(value), false),
             Ended::Answered(Err(error)) => (Outcome::Error(error), false),
+            Ended::Planned(planned, request) => {
+                return Ok(Turn::Parking(Box::new(Parking {
+                    received,
+                    asked,
+                    hold,
+                    request,
+                    planned,
+                })));
+            }
             Ended::Late => (Outcome::Error(self.late(&received, &asked)), false),
             Ended::Cancelled => {
                 self.ports.tell_cancelled(&asked, hold.attempt);
@@ -81,13 +110,60 @@ impl<B: Broker, C> Pipeline<B, C> {
                 return Err(received.hand_over(asked.key, hold.left(), delay));
             }
         };
-        Ok(Ran {
+        Ok(Turn::Ran(Box::new(Ran {
             received,
             asked,
             hold,
             outcome,
             cancelled,
-        })
+            spent: budget.unrecorded(),
+        })))
+    }
+
+    /// What a request may spend: what its parent gave it, or what a first caller's may, within what
+    /// its target allows.
+    fn budget_of(&self, received: &Received, hold: &Hold) -> Budget {
+        let lineage = hold.kin.lineage.as_ref();
+        let given = lineage.map_or(self.ports.delegation.root, |it| it.limits);
+        let limits = match &received.served.service {
+            Service::Here { budget, .. } => given.within(budget),
+            Service::Away | Service::Nobody => given,
+        };
+        Budget::new(limits, hold.kin.spent)
+    }
+
+    /// All powers of the handler.
+    fn context(
+        &self,
+        asked: &Asked,
+        hold: &Hold,
+        request: Arc<InvocationRequest>,
+        budget: &Budget,
+        slot: &Slot,
+    ) -> Context {
+        let deadline = Instant::now() + asked.deadline.left(self.ports.clock.now());
+        let asker = Asker {
+            ports: Arc::clone(&self.ports),
+            origin: Origin::of(&request, asked, &hold.kin),
+            deadline: asked.deadline,
+            budget: budget.clone(),
+            over: hold.kin.steps.clone(),
+            reading: Reading {
+                session: Arc::clone(&hold.session),
+                correlation: asked.correlation.clone(),
+            },
+        };
+        Context {
+            request,
+            attempt: hold.attempt,
+            deadline,
+            calls_made: hold.calls_made.clone(),
+            waiting: slot.waiting(),
+            listeners: Arc::clone(&self.listeners),
+            budget: budget.clone(),
+            delegating: Arc::new(asker),
+            journal: Arc::new(NoJournal),
+        }
     }
 
     async fn handle(
@@ -95,21 +171,13 @@ impl<B: Broker, C> Pipeline<B, C> {
         received: &Received,
         asked: &Asked,
         hold: &Hold,
-        request: Arc<InvocationRequest>,
-        slot: &Slot,
+        context: Context,
     ) -> Ended {
         let Service::Here { handler, .. } = &received.served.service else {
             // Whoever can run it comes back, or its deadline does.
             return Ended::HandedOver;
         };
-        let deadline = Instant::now() + asked.deadline.left(self.ports.clock.now());
-        let context = Context {
-            attempt: hold.attempt,
-            calls_made: hold.calls_made.clone(),
-            waiting: slot.waiting(),
-            listeners: Arc::clone(&self.listeners),
-            ..Context::bare(request, deadline)
-        };
+        let (request, deadline) = (Arc::clone(&context.request), context.deadline);
         let metrics = &received.served.metrics;
         let _held = metrics.hold();
         metrics.execution_started();
@@ -122,15 +190,17 @@ impl<B: Broker, C> Pipeline<B, C> {
             biased;
             () = hold.session.fenced.cancelled() => Ended::Fenced,
             () = hold.cancel.cancelled() => Ended::Cancelled,
+            // Whether that is so, the commit learns.
+            () = hold.gone.cancelled() => Ended::Cancelled,
             () = sleep_until(deadline) => Ended::Late,
             () = self.ports.hand_over.cancelled() => Ended::HandedOver,
             answer = work.instrument(asked.trace.span().clone()) => {
-                Ended::Answered(match answer {
-                    Ok(Ok(Turn::Answer(value))) => Ok(value),
-                    // Nobody can be asked yet, so there is no plan.
-                    Ok(Ok(Turn::Delegate(_))) | Err(_) => Err(panicked(asked)),
-                    Ok(Err(error)) => Err(error),
-                })
+                match answer {
+                    Ok(Ok(Answer::Answer(value))) => Ended::Answered(Ok(value)),
+                    Ok(Ok(Answer::Delegate(planned))) => Ended::Planned(planned, request),
+                    Ok(Err(error)) => Ended::Answered(Err(error)),
+                    Err(_) => Ended::Answered(Err(panicked(asked))),
+                }
             }
         };
         metrics.ran(started.elapsed());

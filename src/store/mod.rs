@@ -257,3 +257,8 @@ pub trait Circuits: Send + Sync + 'static {
         outcome: &Outcome,
     ) -> impl Future<Output = Result<Admission, StoreFault>> + Send;
 }
+
+/// Everything that a walk asks of the store.
+pub trait WalkStore: Claims + Waits + Records {}
+
+impl<S: Claims + Waits + Records> WalkStore for S {}

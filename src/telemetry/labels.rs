@@ -52,7 +52,7 @@ labels! {
         Exhausted => "exhausted",
         /// A live session owns it.
         Held => "held",
-        /// It waits without an owner.
+        /// It waits for others, and nobody is to run it yet.
         Waiting => "waiting",
         /// It has its result.
         Done => "done",
@@ -120,6 +120,8 @@ labels! {
         Late => "late",
         /// It had its result or was cancelled, and the workers of its target are away.
         Settled => "settled",
+        /// It waited for others, and was cancelled or its deadline passed.
+        Waited => "waited",
     }
 
     /// Why a lane's consumer was made anew.

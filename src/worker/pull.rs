@@ -8,9 +8,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::lanes::{View, share};
 use crate::{
-    broker::{Broker, DeadLetters, Delivery, Pull},
+    broker::{Broker, Delivery, Pull, WalkBroker},
     pipeline::{Pipeline, Served, SessionWatch, Settled, Slots},
-    store::Claims,
+    store::WalkStore,
 };
 
 /// Demand for a few freed slots waits this long for more to come free, so that a busy worker asks
@@ -42,7 +42,7 @@ pub(super) struct Puller<B: Broker, C> {
     pub(super) stop: CancellationToken,
 }
 
-impl<B: Broker + DeadLetters, C: Claims> Puller<B, C> {
+impl<B: WalkBroker, C: WalkStore> Puller<B, C> {
     /// Pulls until it is told to stop; what was asked for is then withdrawn. Walks go on.
     pub(super) async fn run(mut self) {
         let own = TaskTracker::new();

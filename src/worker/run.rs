@@ -7,10 +7,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{cancels, progress, pull::Puller};
 use crate::{
-    broker::{Broker, BrokerFault, DeadLetters},
+    broker::{BrokerFault, WalkBroker},
     contract::Lane,
     pipeline::{InFlight, Pipeline, Served, SessionWatch, Slots},
-    store::{Claims, RequestKey},
+    store::{RequestKey, WalkStore},
     telemetry::health::Setter,
 };
 
@@ -61,7 +61,7 @@ pub struct Worker<B, C> {
     pub hand_over: CancellationToken,
 }
 
-impl<B: Broker + DeadLetters + Clone, C: Claims> Worker<B, C> {
+impl<B: WalkBroker + Clone, C: WalkStore> Worker<B, C> {
     /// Works until `drain` ends, then until everything that runs has ended or was handed over.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ struct Inner {
 }
 
 /// The call is to fail.
-struct TimedOut;
+pub struct TimedOut;
 
 impl Joints {
     pub fn new(mischief: Mischief, store: StoreTwin, teller: Teller) -> Self {
@@ -99,7 +99,7 @@ impl Joints {
         self.0.wake.notify_one();
     }
 
-    async fn pass(&self) -> Result<(), TimedOut> {
+    pub async fn pass(&self) -> Result<(), TimedOut> {
         let joint = self.0.passed.fetch_add(1, Ordering::SeqCst);
         if self.0.mischief.joint() != Some(joint) {
             return Ok(());
@@ -126,14 +126,14 @@ impl Joints {
 
 const AFTER: Duration = Duration::from_secs(2);
 
-fn store_timed_out(TimedOut: TimedOut) -> StoreFault {
+pub fn store_timed_out(TimedOut: TimedOut) -> StoreFault {
     StoreFault::TimedOut {
         operation: "sim",
         after: AFTER,
     }
 }
 
-fn broker_timed_out(TimedOut: TimedOut) -> BrokerFault {
+pub fn broker_timed_out(TimedOut: TimedOut) -> BrokerFault {
     BrokerFault::TimedOut {
         operation: "sim",
         after: AFTER,

@@ -10,9 +10,12 @@
     reason = "in a test a panic is the report"
 )]
 
+mod asking;
 mod checker;
+mod delegation;
 mod events;
 mod joints;
+mod kin_joints;
 mod letters;
 mod mutants;
 mod scenario;

@@ -17,11 +17,11 @@ use puruto_fleet::{
         history::{Digest, Event},
     },
     clock::{Chance, Clock, WallTime},
-    contract::{Lane, PurutoName, ResultError, Subjects},
-    handler::{Context, Ended, Handler},
+    contract::{Lane, Limits, PurutoName, ResultError, Subjects},
+    handler::{Context, Ended, Handler, crash::CrashAt},
     pipeline::{
-        EpochWatch, EventsOf, InFlight, LastChances, Pipeline, Ports, Served, Service, Session,
-        SessionWatch, Settled, Slots,
+        DelegationRules, EpochWatch, EventsOf, InFlight, LastChances, Pipeline, Ports, Served,
+        Service, Session, SessionWatch, Settled, Slots,
     },
     policy::{LivePolicies, PolicySet},
     puruto::Actions,
@@ -37,6 +37,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    asking::{ASKS, ask_or_answer},
     joints::{Joints, Mischief, SimBroker, SimClaims},
     mutants::Mutant,
     scenario::{ids, place},
@@ -100,8 +101,10 @@ impl Handler for Counting {
             self.too_late.fetch_add(1, Ordering::SeqCst);
         }
         Box::pin(async move {
-            if context.request.prompt == "slow" {
-                sleep(Duration::from_secs(3_600)).await;
+            match context.request.prompt.as_str() {
+                "slow" => sleep(Duration::from_secs(3_600)).await,
+                ASKS => return ask_or_answer(&context).await,
+                _ => {}
             }
             let answer = json!({ "summary": format!("execution {number}") });
             Ok(Ended::Answer(answer))
@@ -230,6 +233,14 @@ impl World {
             sessions: SessionWatch::new(receiver),
             last_chances: LastChances::new(MAX_ATTEMPTS),
             epochs: self.epochs.clone(),
+            delegation: DelegationRules {
+                max_children: 4,
+                root: Limits {
+                    descendants: Some(8),
+                    ..Limits::default()
+                },
+            },
+            crash: CrashAt::default(),
             hand_over: CancellationToken::new(),
             events: EventsOf::All,
             metrics,
@@ -255,6 +266,7 @@ impl World {
             service: Service::Here {
                 actions: Actions::Every,
                 handler: Arc::new(Telling { handler, teller }),
+                budget: Limits::default(),
             },
             metrics: metrics.target(&target()),
         })

@@ -6,15 +6,13 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    api::{self, ApiFault, code},
+    api::{self, code},
+    asking::publish_request,
     cancels,
     link::Link,
     options::NatsOptions,
-    publish::publish,
-    results::{self, check_subject},
-    service, stored,
+    results, service, stored,
     subscription::Subscription,
-    unanswered::Unanswered,
     wire,
 };
 use crate::{
@@ -25,8 +23,6 @@ use crate::{
     contract::{CorrelationId, Lane, PurutoName, RequestId, Subjects},
     store::RequestKey,
 };
-
-const PUBLISH: &str = "publish request";
 
 /// A caller's one connection. A clone shares it.
 #[derive(Clone, Debug)]
@@ -63,32 +59,7 @@ impl NatsClient {
         headers: &Headers,
         body: Bytes,
     ) -> Result<PublishAck, BrokerFault> {
-        check_subject(subject, PUBLISH)?;
-        let headers = (!headers.is_empty()).then(|| wire::to_wire(headers.iter()));
-        let published = publish(&self.link, subject, headers, body).await;
-        published.map_err(|fault| self.explain(subject, fault))
-    }
-
-    fn explain(&self, subject: &str, fault: ApiFault) -> BrokerFault {
-        let refused = |reason: String, code| BrokerFault::Refused {
-            operation: PUBLISH,
-            reason,
-            code,
-        };
-        match fault {
-            ApiFault::Refused(error) if error.code == code::STORE_FAILED => refused(
-                format!("the backlog of {subject} is full: {}", error.description),
-                Some(error.code),
-            ),
-            ApiFault::Unanswered(Unanswered::NoResponders) => refused(
-                format!(
-                    "there is no stream {}: has a worker with this prefix ever run?",
-                    self.requests.as_str()
-                ),
-                None,
-            ),
-            fault => fault.into_fault(PUBLISH),
-        }
+        publish_request(&self.link, &self.requests, (subject, headers), body).await
     }
 
     /// Whether any worker ever served the target.

@@ -6,6 +6,7 @@
 
 mod acks;
 mod api;
+mod asking;
 mod backlog;
 mod calls;
 mod canary;

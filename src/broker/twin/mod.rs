@@ -7,6 +7,8 @@
 //!
 //! Never: a user's fleet runs on it.
 
+mod asking;
+mod failures;
 mod history;
 mod lane;
 mod lanes;
@@ -29,11 +31,12 @@ use std::{
 use bytes::Bytes;
 use tokio::{sync::Notify, time::Instant};
 
-use self::{history::History, presence::Attendance, queue::Queue, stored::Graves};
 pub use self::{
+    failures::{FailAt, Operation},
     history::{Settlement, SettlementKind},
     lane::TwinLane,
 };
+use self::{history::History, presence::Attendance, queue::Queue, stored::Graves};
 use super::{
     AckFault, Broker, BrokerFault, BuriedLetter, ConsumerName, Headers, Publishing, ResultMessage,
     StoredMessage, StoredResult, UnreadableHeaders, ack_subject::AckSubject, stored::sequence_of,
@@ -49,30 +52,6 @@ const CALL_BOUND: Duration = Duration::from_secs(5);
 
 /// What a server takes unless it is configured otherwise.
 const PAYLOAD_MAX: usize = 1024 * 1024;
-
-/// Which call is to fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// [`Broker::publish_result`].
-    PublishResult,
-    /// [`Broker::read_result`].
-    ReadResult,
-    /// [`Broker::ack`].
-    Ack,
-    /// [`super::Stored`], each of its calls.
-    Stored,
-    /// [`super::DeadLetters::bury`].
-    Bury,
-}
-
-/// Whether a call that times out was carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailAt {
-    /// It never arrived.
-    BeforeEffect,
-    /// It was carried out; only its answer is lost.
-    AfterEffect,
-}
 
 /// JetStream in memory. A clone is a further connection to the same broker: it shares everything
 /// but hears only the cancels announced after it was made.
@@ -197,11 +176,6 @@ impl BrokerTwin {
         let subject = self.shared.subjects.invoke(target, lane);
         let consumer = ConsumerName::of(target, lane);
         self.change(|state| state.queue.delete_consumer(&consumer, &subject));
-    }
-
-    /// Announces a cancel to every connection.
-    pub fn announce_cancel(&self, request: RequestKey) {
-        self.change(|state| state.cancels.push(request));
     }
 
     fn change<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {

@@ -17,6 +17,7 @@ use crate::{
     clock::{Chance, Clock},
     config::{self, Config, Environment, Offered},
     contract::PurutoName,
+    handler::crash::CrashAt,
     pipeline::{EventsOf, InFlight, LastChances, Pipeline, Ports, SessionWatch},
     policy::{self, Change, LivePolicies},
     puruto::Fleet,
@@ -37,6 +38,7 @@ pub(super) struct Shared<'c> {
     pub(super) chance: Chance,
     pub(super) metrics: Metrics,
     pub(super) worker: String,
+    pub(super) crash: CrashAt,
 }
 
 /// The ends of the process's life: pulling ends, then waiting ends, then everything.
@@ -66,6 +68,7 @@ pub(super) async fn work(
         clock: parts::clock(environment),
         metrics: Metrics::new(&names),
         worker: parts::worker_name(config, &chance),
+        crash: parts::crash_at(environment)?,
         chance,
     };
     let ends = Ends::default();
@@ -149,6 +152,8 @@ async fn serve(
         sessions: sessions.clone(),
         last_chances: LastChances::new(max_attempts(shared.config)),
         epochs: beat.epochs.clone(),
+        delegation: parts::delegation(shared.config),
+        crash: shared.crash,
         hand_over: ends.hand_over.clone(),
         events: events_of(shared.config.events.of),
         metrics: shared.metrics.clone(),
@@ -161,10 +166,7 @@ async fn serve(
         in_flight,
         sessions,
         cancelled,
-        timing: Timing {
-            progress_every: shared.config.worker.progress_interval,
-            drain_timeout: shared.config.worker.drain_timeout,
-        },
+        timing: timing(shared.config),
         pulling: checks.pulling,
         drain: ends.drain.clone(),
         hand_over: ends.hand_over.clone(),
@@ -174,6 +176,13 @@ async fn serve(
     present.end().await;
     beat.end().await;
     Ok(drained?)
+}
+
+const fn timing(config: &Config) -> Timing {
+    Timing {
+        progress_every: config.worker.progress_interval,
+        drain_timeout: config.worker.drain_timeout,
+    }
 }
 
 /// The policies as they are, and as they will be.

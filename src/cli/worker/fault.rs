@@ -20,6 +20,9 @@ pub enum WorkerFault {
     /// A Puruto cannot be served as its folder says.
     #[error(transparent)]
     Puruto(#[from] InvalidPuruto),
+    /// `CRASH_AT` names no place at which a process can be made to die.
+    #[error("{0}")]
+    CrashAt(String),
     /// The broker will not do.
     #[error(transparent)]
     Broker(#[from] BrokerFault),

@@ -7,9 +7,12 @@ use crate::{
     broker::StreamName,
     clock::{Chance, Clock, WRONG_CLOCK},
     config::{Config, Environment, RuntimeConfig},
-    contract::PurutoName,
-    handler::{Chat, Command, Handler},
-    pipeline::{Served, Service, Slots},
+    contract::{Limits, PurutoName},
+    handler::{
+        Chat, Command, Handler,
+        crash::{CRASH_AT, CrashAt},
+    },
+    pipeline::{DelegationRules, Served, Service, Slots},
     puruto::{Fleet, Puruto, Work, WorkerSpec},
     runtime::{
         self,
@@ -91,6 +94,7 @@ pub(super) fn served(
                 service: Service::Here {
                     actions: spec.actions.clone(),
                     handler: handler(shared, &runtimes, puruto, spec)?,
+                    budget: spec.budget,
                 },
                 metrics: shared.metrics.target(&puruto.name),
             };
@@ -98,6 +102,25 @@ pub(super) fn served(
             Ok((Arc::new(served), slots))
         })
         .collect()
+}
+
+/// How much may be delegated.
+pub(super) fn delegation(config: &Config) -> DelegationRules {
+    let config = &config.delegation;
+    DelegationRules {
+        // Its type allows no more.
+        max_children: u16::try_from(config.max_children.get()).unwrap_or(u16::MAX),
+        root: Limits {
+            descendants: Some(config.max_descendants.get()),
+            ..Limits::default()
+        },
+    }
+}
+
+/// Where this process is to die, for whoever wants to see what is left then.
+pub(super) fn crash_at(environment: &Environment) -> Result<CrashAt, WorkerFault> {
+    let point = environment.get(CRASH_AT).map(str::parse).transpose();
+    Ok(CrashAt::new(point.map_err(WorkerFault::CrashAt)?))
 }
 
 /// What the runtimes of this process share.

@@ -38,7 +38,7 @@ impl Delegating for Others {
             children: Vec::new(),
         };
         self.asked.lock().expect("whole").push(delegation);
-        Ok(Planned::checked(park, Vec::new()))
+        Ok(Planned::checked(park))
     }
 
     fn outcome(&self, step: Step) -> BoxFuture<'_, Option<Vec<ChildOutcome>>> {

@@ -28,10 +28,10 @@ use self::{
     verdict::{Seen, Verdict, verdict},
 };
 use crate::{
-    broker::{Broker, DeadLetters, Lanes, Pong, Presence, Stored},
+    broker::{Lanes, Pong, Presence, Stored, WalkBroker},
     clock::Chance,
     pipeline::SessionWatch,
-    store::{Claims, Records, Registered, SessionId, StoreFault, Supervision},
+    store::{Registered, SessionId, StoreFault, Supervision, WalkStore},
     telemetry::{labels::EvictionReason, metrics::Metrics},
 };
 
@@ -59,8 +59,8 @@ pub struct Supervisor<B, S> {
 
 impl<B, S> Supervisor<B, S>
 where
-    B: Broker + Presence + Stored + DeadLetters + Lanes,
-    S: Supervision + Claims + Records,
+    B: WalkBroker + Presence + Stored + Lanes,
+    S: Supervision + WalkStore,
 {
     /// Stands for the lead, and supervises while it has it. Never ends by itself.
     pub async fn run(self) {
@@ -69,7 +69,8 @@ where
             self.stand(leads),
             self.supervise(led.clone()),
             self.lanes.attend(led.clone()),
-            self.unserved.attend(led),
+            self.unserved.attend(led.clone()),
+            self.unserved.attend_waits(led),
         );
     }
 

@@ -13,9 +13,11 @@ use super::super::{LaneCare, Supervisor, Unserved, attend, verdict::STABLE_FOR};
 use crate::{
     broker::{Broker as _, Delivery, Headers, Pull as _, twin::BrokerTwin},
     clock::{Chance, Clock, WallTime},
-    contract::{Deadline, Draft, Fingerprint, Lane, MintedIds, PurutoName, Subjects},
+    contract::{Deadline, Draft, Fingerprint, Lane, Limits, MintedIds, PurutoName, Subjects},
+    handler::crash::CrashAt,
     pipeline::{
-        EpochWatch, EventsOf, InFlight, LastChances, Pipeline, Ports, Session, SessionWatch,
+        DelegationRules, EpochWatch, EventsOf, InFlight, LastChances, Pipeline, Ports, Session,
+        SessionWatch,
     },
     policy::{Checked, LivePolicies, PolicySet},
     store::{
@@ -121,6 +123,11 @@ impl World {
                 sessions: sessions.clone(),
                 last_chances: LastChances::new(MAX_ATTEMPTS),
                 epochs: EpochWatch::default(),
+                delegation: DelegationRules {
+                    max_children: 4,
+                    root: Limits::default(),
+                },
+                crash: CrashAt::default(),
                 hand_over: CancellationToken::new(),
                 events: EventsOf::None,
                 metrics: metrics.clone(),

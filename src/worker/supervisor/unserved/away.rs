@@ -15,11 +15,11 @@ use super::{
     watch::Watch,
 };
 use crate::{
-    broker::{Broker, DeadLetters, Lanes, Stored},
+    broker::{Lanes, Stored, WalkBroker},
     clock::WallTime,
     contract::Deadline,
     pipeline::Service,
-    store::{Claims, Record, RecordState, Records, RequestKey, Supervision},
+    store::{Record, RecordState, RequestKey, Supervision, WalkStore},
     telemetry::labels::UnservedEnd,
 };
 
@@ -52,8 +52,8 @@ enum Then {
 
 impl<B, S> Unserved<B, S>
 where
-    B: Broker + Stored + DeadLetters + Lanes,
-    S: Supervision + Claims + Records,
+    B: WalkBroker + Stored + Lanes,
+    S: Supervision + WalkStore,
 {
     /// Ends the requests of the lanes `kept` that are due, or that need no worker any more.
     pub(super) async fn keep_time(

@@ -7,12 +7,11 @@ use futures_util::future::join_all;
 use super::{Fault, Unserved, place::Waiting};
 use crate::{
     broker::{
-        Broker, BrokerFault, DeadLetter, DeadLetters, DeadReason, Delivery, Lanes, Stored,
-        StoredMessage,
+        BrokerFault, DeadLetter, DeadReason, Delivery, Lanes, Stored, StoredMessage, WalkBroker,
     },
     contract::PurutoName,
     pipeline::{Served, Service, Settled, Slot},
-    store::{Claims, Records, Supervision},
+    store::{Supervision, WalkStore},
     telemetry::labels::UnservedEnd,
 };
 
@@ -42,8 +41,8 @@ pub(super) struct Ending {
 
 impl<B, S> Unserved<B, S>
 where
-    B: Broker + Stored + DeadLetters + Lanes,
-    S: Supervision + Claims + Records,
+    B: WalkBroker + Stored + Lanes,
+    S: Supervision + WalkStore,
 {
     /// Ends everything that lies where nobody ever pulled.
     pub(super) async fn refuse(&self, lanes: &[Waiting]) -> Result<(), Fault> {

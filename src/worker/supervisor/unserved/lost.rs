@@ -9,14 +9,14 @@ use super::{
     place::{Place, Waiting},
 };
 use crate::{
-    broker::{Broker, DeadLetters, Lanes, Stored, SubjectCount},
-    store::{Claims, Records, Supervision},
+    broker::{Lanes, Stored, SubjectCount, WalkBroker},
+    store::{Supervision, WalkStore},
 };
 
 impl<B, S> Unserved<B, S>
 where
-    B: Broker + Stored + DeadLetters + Lanes,
-    S: Supervision + Claims + Records,
+    B: WalkBroker + Stored + Lanes,
+    S: Supervision + WalkStore,
 {
     /// Ends the `lost`. In `read` stands how far each filter was read: whatever comes later has a
     /// higher sequence.

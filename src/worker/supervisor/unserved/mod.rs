@@ -12,6 +12,7 @@ mod end;
 mod lost;
 mod place;
 mod serving;
+mod waits;
 mod watch;
 
 use std::{
@@ -31,11 +32,11 @@ use self::{
 };
 use super::lease::Lead;
 use crate::{
-    broker::{Broker, BrokerFault, DeadLetters, Lanes, Stored},
+    broker::{BrokerFault, Lanes, Stored, WalkBroker},
     clock::Clock,
     contract::{PurutoName, Subjects},
     pipeline::Pipeline,
-    store::{Claims, Records, SessionId, StoreFault, Supervision},
+    store::{SessionId, StoreFault, Supervision, WalkStore},
     telemetry::metrics::Metrics,
 };
 
@@ -121,8 +122,8 @@ enum Fault {
 
 impl<B, S> Unserved<B, S>
 where
-    B: Broker + Stored + DeadLetters + Lanes,
-    S: Supervision + Claims + Records,
+    B: WalkBroker + Stored + Lanes,
+    S: Supervision + WalkStore,
 {
     /// Ends what nobody pulls for as long as this process leads. Never ends by itself.
     pub(super) async fn attend(&self, led: channel::Receiver<Option<Lead>>) {

@@ -1,0 +1,35 @@
+//! Cascade: whatever nobody wants any more is cancelled, down to the last descendant.
+//!
+//! Best effort, and at once: a descendant that could not be told ends by its deadline, which is no
+//! later than that of whoever asked for it. Never: a wait for one of them.
+
+use super::Pipeline;
+use crate::{
+    broker::Asking,
+    store::{CancelAnswer, Records, RequestKey},
+};
+
+impl<B: Asking, C: Records> Pipeline<B, C> {
+    /// Cancels `requests` and everything below them.
+    pub(super) async fn cascade(&self, requests: impl IntoIterator<Item = RequestKey>) {
+        let mut left: Vec<_> = requests.into_iter().collect();
+        while let Some(key) = left.pop() {
+            match self.ports.claims.cancel(&key).await {
+                Ok(CancelAnswer::Owned(_)) => self.announce(&key).await,
+                Ok(CancelAnswer::Waiting(children)) => {
+                    left.extend(children.into_iter().map(|it| it.key));
+                }
+                // Whoever is given it next learns of it; the supervisor looks for those.
+                Ok(CancelAnswer::Flagged | CancelAnswer::AlreadyDone) => {}
+                Err(fault) => self.ports.store_faulted(&fault, "cancel"),
+            }
+        }
+    }
+
+    async fn announce(&self, key: &RequestKey) {
+        if let Err(fault) = self.ports.broker.announce_cancel(key).await {
+            // The next renewal of its owner's session brings it.
+            self.ports.broker_faulted(&fault, "announce cancel");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The journal of a run, over the store: fenced by the claim, patient with a store that is away.
+
+use std::{fmt, future::pending, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::{Ports, Session, patience::Patience};
+use crate::{
+    handler::{Budget, journal::Journal},
+    store::{
+        Runs, StoreFault,
+        kin::Owned,
+        run::{Checkpoint, CheckpointAnswer, NewRun, Run},
+    },
+};
+
+/// The journal of one request, for as long as its claim stands.
+pub(super) struct Kept<B, C> {
+    pub(super) ports: Arc<Ports<B, C>>,
+    pub(super) owned: Owned,
+    pub(super) session: Arc<Session>,
+    /// Knows what the record says was spent.
+    pub(super) budget: Budget,
+    /// Ended when the run turns out to be somebody else's, or cancelled.
+    pub(super) gone: CancellationToken,
+}
+
+impl<B, C> fmt::Debug for Kept<B, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kept({:?})", self.owned.key)
+    }
+}
+
+impl<B: Send + Sync + 'static, C: Runs> Journal for Kept<B, C> {
+    fn open(&self, new: NewRun) -> BoxFuture<'_, Run> {
+        Box::pin(async move {
+            let (runs, key) = (&self.ports.claims, &self.owned.key);
+            let run = self.insist("create run", || runs.create(key, &new)).await;
+            self.budget.recorded(run.spent);
+            run
+        })
+    }
+
+    fn read(&self) -> BoxFuture<'_, Option<Run>> {
+        Box::pin(async move {
+            let (runs, key) = (&self.ports.claims, &self.owned.key);
+            let run = self.insist("read run", || runs.run(key)).await;
+            if let Some(run) = &run {
+                self.budget.recorded(run.spent);
+            }
+            run
+        })
+    }
+
+    fn checkpoint(&self, checkpoint: Checkpoint) -> BoxFuture<'_, CheckpointAnswer> {
+        Box::pin(async move {
+            let runs = &self.ports.claims;
+            let write = || runs.checkpoint(&self.owned, &checkpoint);
+            match self.insist("checkpoint", write).await {
+                CheckpointAnswer::Lost => {
+                    self.gone.cancel();
+                    pending().await
+                }
+                answer => answer,
+            }
+        })
+    }
+}
+
+impl<B, C> Kept<B, C> {
+    async fn insist<T, F>(&self, operation: &'static str, ask: impl Fn() -> F) -> T
+    where
+        F: Future<Output = Result<T, StoreFault>>,
+    {
+        let mut patience = Patience::new(&self.ports.chance, None);
+        loop {
+            match ask().await {
+                Ok(answer) => return answer,
+                Err(fault) => self.ports.store_faulted(&fault, operation),
+            }
+            if !self.session.is_live() {
+                // Whoever waits for it is dropped.
+                pending::<()>().await;
+            }
+            patience.wait().await;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What came of a request's children: read from where their results stand.
+//!
+//! A result is taken for a child's only if it answers the child's own payload. Never: a cache.
+
+use std::sync::Arc;
+
+use super::{Ports, Session, patience::Patience};
+use crate::{
+    broker::{Broker, StoredResult},
+    contract::{CorrelationId, Header, InvocationResult, IpcKind, Outcome, ResultError, Step},
+    handler::delegating::ChildOutcome,
+    store::{
+        RequestKey, StoreFault, Waits,
+        kin::{Child, ChildEnd, Wait},
+    },
+};
+
+/// How results are read on behalf of one claim.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    /// Without it nobody wants them.
+    pub(super) session: Arc<Session>,
+    /// The chain under which they stand.
+    pub(super) correlation: CorrelationId,
+}
+
+impl Reading {
+    /// What came of the delegation `step` of `parent`. Waits for servers that are away.
+    pub(super) async fn outcomes<B: Broker, C: Waits>(
+        &self,
+        ports: &Ports<B, C>,
+        parent: &RequestKey,
+        step: Step,
+    ) -> Vec<ChildOutcome> {
+        let children = || ports.claims.children(parent);
+        let children = self.insist(ports, "children", children).await;
+        let wait = self
+            .insist(ports, "wait", || ports.claims.wait(parent))
+            .await;
+        let wait = wait.filter(|it| it.step == step);
+        let mut outcomes = Vec::new();
+        for child in children.into_iter().filter(|it| it.place.step == step) {
+            outcomes.push(ChildOutcome {
+                outcome: self.outcome(ports, &child, wait.as_ref()).await,
+                key: child.key,
+                action: child.action,
+            });
+        }
+        outcomes
+    }
+
+    /// None for a child that its parent did not wait for.
+    async fn outcome<B: Broker, C>(
+        &self,
+        ports: &Ports<B, C>,
+        child: &Child,
+        wait: Option<&Wait>,
+    ) -> Option<Outcome> {
+        let mut ends = wait.into_iter().flat_map(|it| &it.children);
+        let end = ends.find(|(it, _)| it.place == child.place);
+        if matches!(end, Some((_, Some(ChildEnd::Dropped)))) {
+            return None;
+        }
+        let ids = (&self.correlation, &child.key.request);
+        let place = ports.subjects.result(ids.0, ids.1);
+        let aside = ports.subjects.result_aside(ids.0, ids.1, child.fingerprint);
+        for subject in [place, aside] {
+            let stored = self.read(ports, &subject).await;
+            if let Some(stored) = stored.filter(|it| answers(it, child)) {
+                return Some(outcome_of(&stored));
+            }
+        }
+        // Of an earlier delegation nobody remembers any more who was dropped.
+        end.map(|_| Outcome::Error(no_result(child)))
+    }
+
+    async fn read<B: Broker, C>(&self, ports: &Ports<B, C>, subject: &str) -> Option<StoredResult> {
+        let mut patience = Patience::new(&ports.chance, None);
+        loop {
+            match ports.broker.read_result(subject).await {
+                Ok(stored) => return stored,
+                Err(fault) => ports.broker_faulted(&fault, "read result"),
+            }
+            self.hold_on(&mut patience).await;
+        }
+    }
+
+    async fn insist<T, F, B, C>(
+        &self,
+        ports: &Ports<B, C>,
+        operation: &'static str,
+        ask: impl Fn() -> F,
+    ) -> T
+    where
+        F: Future<Output = Result<T, StoreFault>>,
+    {
+        let mut patience = Patience::new(&ports.chance, None);
+        loop {
+            match ask().await {
+                Ok(answer) => return answer,
+                Err(fault) => ports.store_faulted(&fault, operation),
+            }
+            self.hold_on(&mut patience).await;
+        }
+    }
+
+    /// Until the next try; for ever once the claim is void, since whoever waits is dropped then.
+    async fn hold_on(&self, patience: &mut Patience<'_>) {
+        if self.session.is_live() {
+            patience.wait().await;
+        } else {
+            std::future::pending().await
+        }
+    }
+}
+
+fn no_result(child: &Child) -> ResultError {
+    let message = format!(
+        "{} has no result: its id was used for another request, or the result is not kept any more",
+        child.key.request
+    );
+    ResultError::ipc(IpcKind::RequestIdConflict, message)
+}
+
+fn answers(stored: &StoredResult, child: &Child) -> bool {
+    let fingerprint = child.fingerprint.to_string();
+    stored.headers.get(Header::Fingerprint) == Some(fingerprint.as_str())
+}
+
+fn outcome_of(stored: &StoredResult) -> Outcome {
+    match serde_json::from_slice::<InvocationResult>(&stored.body) {
+        Ok(result) => result.outcome,
+        Err(_) => {
+            let message = "the result of a child cannot be read".to_owned();
+            Outcome::Error(ResultError::ipc(IpcKind::Internal, message))
+        }
+    }
+}
