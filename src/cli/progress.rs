@@ -73,7 +73,7 @@ async fn follow<E: Exchange, R: Records>(
 pub(super) fn words(status: &Status) -> String {
     let attempt = status.attempts.unwrap_or(1);
     match &status.standing {
-        Standing::Intended => "about to be asked by another request".to_owned(),
+        Standing::Intended => "written down, not taken by a worker yet".to_owned(),
         Standing::Waiting {
             cancelled: true, ..
         } => "being cancelled".to_owned(),

@@ -11,7 +11,7 @@ use crate::{
 /// Where a request stands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
-    /// Its parent has written it down; no worker has claimed it.
+    /// Written down, by its parent or because it has a run; no worker has claimed it.
     Intended,
     /// Flagged for cancel before any worker claimed it.
     Flagged,

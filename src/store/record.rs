@@ -30,7 +30,7 @@ pub enum CancelAnswer {
 /// Where a request stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordState {
-    /// Written down by its parent; no worker has claimed it.
+    /// Written down, by its parent or because it has a run; no worker has claimed it.
     Intended,
     /// Flagged for cancel before any worker claimed it.
     Flagged,

@@ -66,6 +66,41 @@ impl RunStatus {
             Self::Queued | Self::Running | Self::Waiting => false,
         }
     }
+
+    /// Its name, in records and for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The status with this name.
+    #[must_use]
+    pub fn recorded(name: &str) -> Option<Self> {
+        let all = [
+            Self::Queued,
+            Self::Running,
+            Self::Waiting,
+            Self::Completed,
+            Self::Cancelled,
+            Self::BudgetExhausted,
+            Self::Failed,
+        ];
+        all.into_iter().find(|it| it.as_str() == name)
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// A decision that was carried out, with what was observed. Both are JSON, opaque to the store.
@@ -124,6 +159,13 @@ pub struct NewRun {
     pub model: String,
     /// What it is to find out.
     pub goal: String,
+}
+
+impl NewRun {
+    /// What its first event says.
+    pub(super) fn told(&self) -> String {
+        serde_json::json!({"goal": self.goal, "model": self.model}).to_string()
+    }
 }
 
 /// How far a run may go.

@@ -224,7 +224,7 @@ fn judge(
         Some(Standing::Claimed {
             owner_alive: true, ..
         }) => under_way("a worker runs it"),
-        Some(Standing::Intended) => under_way("another request is about to ask it"),
+        Some(Standing::Intended) => under_way("it is written down and about to be asked"),
         Some(Standing::Waiting { .. }) => under_way("it waits for others"),
         Some(Standing::Claimed { .. } | Standing::Released) => match reason {
             // Its message is still there until it is answered.

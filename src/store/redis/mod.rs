@@ -18,6 +18,7 @@ mod options;
 mod place;
 mod ports;
 mod report;
+mod runs;
 mod scripts;
 mod sentinel;
 mod supervision;

@@ -10,7 +10,8 @@
 --            'lost'       the claim is not yours any more; nothing was stored
 --
 -- The result is opaque and never decoded; it lies in PREFIX:{pNN}:result:<target>:<request_id>. The
--- record keeps its expiry, and forgets what its request waited for.
+-- record keeps its expiry, and forgets what its request waited for. A run of the request that has
+-- not ended ends as cancelled or failed.
 -- Idempotent: the nonce that committed is answered 'committed', and the stored bytes stay.
 
 local retention = ARGV[1]
@@ -28,6 +29,11 @@ local function commit(key, nonce, is_cancelled, spent, result)
   if record[4] then
     call('DEL', base .. 'wait:' .. member)
     call('HDEL', key, 'wait')
+    if is_cancelled == '1' then
+      end_run(base, member, 'cancelled', 'cancelled', '{}')
+    else
+      end_run(base, member, 'failed', 'stopped', '{"reason":"request_ended"}')
+    end
   end
   if spent ~= '' then
     call('HSET', key, 'kin', '1')

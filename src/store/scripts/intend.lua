@@ -8,7 +8,7 @@
 --          'conflict'  the record has another fp; nothing was changed
 --
 -- Without a record one is made in the state 'intended', which the first claim takes. A record that
--- is there keeps its state; the first lineage stays.
+-- is there keeps its state and its expiry; the first lineage stays.
 -- Idempotent.
 
 local key = KEYS[1]

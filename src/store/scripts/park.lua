@@ -11,7 +11,7 @@
 --          'lost'       the claim is not yours (any more); nothing was changed
 --
 -- Each child is charged: what is granted to it, and itself as one descendant. The state stays
--- 'held' until let_go.
+-- 'held' until let_go. A run of the request waits from now on.
 -- Idempotent: a step that was parked before changes nothing.
 
 local key = KEYS[1]
@@ -38,5 +38,6 @@ for i = 0, count - 1 do
 end
 call('HSET', key, 'kin', '1', 'wait', step)
 call('HINCRBY', key, 'descendants', count)
+move_run(base, member, 'waiting')
 for _, beside in ipairs({wait, kids, slices}) do call('PEXPIRE', beside, kept) end
 return 'parked'

@@ -16,6 +16,7 @@ local function rest(key, on, nonce, ack, deadline, look_at, is_there)
   -- That of an exhausted request counted none.
   if not record[5] then call('HSET', key, 'attempts', math.max(record[4] - 1, 0)) end
   call('HDEL', base .. 'held:' .. record[3], member)
+  move_run(base, member, 'waiting')
   call('ZADD', base .. 'waits', whole(math.min(look_at, deadline)), member)
   return 'waiting'
 end

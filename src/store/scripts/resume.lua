@@ -5,7 +5,8 @@
 -- answers  the children that are dropped: those that have not ended. None where the claim is not
 --          yours (any more) or another step came since; nothing was changed then
 --
--- What was granted to a child that is dropped stays charged until its own end is told.
+-- What was granted to a child that is dropped stays charged until its own end is told. A run of the
+-- request goes on.
 -- Idempotent: the same children are answered again.
 
 local key = KEYS[1]
@@ -21,6 +22,7 @@ if record[3] == step then
     call('HSETNX', wait, 'e' .. i, 'dropped')
   end
   call('HDEL', key, 'wait')
+  move_run(base, member, 'running')
   call('HSET', key, 'steps', record[4] and record[4] .. ',' .. step or step)
 end
 return children_that(base, member, 'dropped')

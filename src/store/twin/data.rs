@@ -13,9 +13,11 @@ use super::{
     super::{
         AckToken, Attempt, CancelAnswer, Carried, Claim, ClaimAnswer, Commit, CommitAnswer, Epoch,
         Held, MAX_ATTEMPTS, Nonce, RETENTION, Record, Renewal, RequestKey, SessionId,
+        run::RunStatus,
     },
     circuits::Board,
     entry::{Entry, Origin, Owner, State},
+    runs::AgentRun,
     supervision::Roster,
 };
 use crate::{
@@ -34,6 +36,7 @@ pub(super) struct Data {
     pub(super) board: Board,
     pub(super) held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
     pub(super) records: HashMap<RequestKey, Entry>,
+    pub(super) runs: HashMap<RequestKey, AgentRun>,
     /// The requests that a chain is known to begin with.
     pub(super) chains: HashMap<CorrelationId, BTreeSet<RequestKey>>,
     pub(super) targets: BTreeSet<PurutoName>,
@@ -60,6 +63,7 @@ impl Data {
             board: Board::default(),
             held: HashMap::new(),
             records: HashMap::new(),
+            runs: HashMap::new(),
             chains: HashMap::new(),
             targets: BTreeSet::new(),
             granted: Vec::new(),
@@ -75,6 +79,7 @@ impl Data {
         self.board = Board::default();
         self.held.clear();
         self.records.clear();
+        self.runs.clear();
         self.chains.clear();
         self.targets.clear();
     }
@@ -220,6 +225,11 @@ impl Data {
                 entry.kin.commit(commit.spent);
                 let committed = (key.clone(), nonce, commit.result.clone());
                 self.committed.push(committed);
+                let how = match commit.cancelled {
+                    true => RunStatus::Cancelled,
+                    false => RunStatus::Failed,
+                };
+                self.end_run(key, how, now);
                 CommitAnswer::Committed
             }
             State::Done { .. }
@@ -283,11 +293,23 @@ impl Data {
     }
 
     pub(super) fn cancel(&mut self, key: &RequestKey, now: WallTime) -> CancelAnswer {
+        let is_over = self.has_ended_run(key);
+        let answer = self.flag(key, is_over, now);
+        match answer {
+            CancelAnswer::Flagged | CancelAnswer::Waiting(_) => {
+                self.end_run(key, RunStatus::Cancelled, now);
+            }
+            CancelAnswer::Owned(_) | CancelAnswer::AlreadyDone => {}
+        }
+        answer
+    }
+
+    fn flag(&mut self, key: &RequestKey, is_over: bool, now: WallTime) -> CancelAnswer {
         let Some(entry) = self.entry_mut(key, now) else {
             self.records.insert(key.clone(), Entry::flagged(now));
             return CancelAnswer::Flagged;
         };
-        if matches!(entry.state, State::Done { .. }) {
+        if is_over || matches!(entry.state, State::Done { .. }) {
             return CancelAnswer::AlreadyDone;
         }
         entry.cancelled = true;

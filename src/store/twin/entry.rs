@@ -7,7 +7,8 @@ use bytes::Bytes;
 use super::{
     super::{
         AckToken, Attempt, Carried, ClaimAnswer, Claimed, Exhausted, FLAG_RETENTION, Nonce, Record,
-        RecordState, SessionId, kin::WaitsOn,
+        RecordState, SessionId,
+        kin::{Owned, WaitsOn},
     },
     relations::Relations,
 };
@@ -105,6 +106,10 @@ impl Entry {
             | State::Waiting(_)
             | State::Done { .. } => None,
         }
+    }
+
+    pub(super) fn is_owned(&self, owned: &Owned) -> bool {
+        self.owner().is_some_and(|it| it.nonce == owned.nonce)
     }
 
     /// Who had its last execution, where one is over that was not given back.

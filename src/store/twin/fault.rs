@@ -52,6 +52,14 @@ pub enum Op {
     CircuitAdmit,
     /// [`crate::store::Circuits::report`].
     CircuitReport,
+    /// [`crate::store::Runs::create`].
+    RunCreate,
+    /// [`crate::store::Runs::run`].
+    RunRead,
+    /// [`crate::store::Runs::events`].
+    RunEvents,
+    /// [`crate::store::Runs::checkpoint`].
+    Checkpoint,
     /// [`crate::store::Waits::park`].
     Park,
     /// [`crate::store::Waits::intend`].
@@ -111,6 +119,10 @@ impl Op {
             Self::Cancel => "cancel",
             Self::CircuitAdmit => "circuit_admit",
             Self::CircuitReport => "circuit_report",
+            Self::RunCreate => "run_create",
+            Self::RunRead => "run_read",
+            Self::RunEvents => "run_events",
+            Self::Checkpoint => "checkpoint",
             Self::Park => "park",
             Self::Intend => "intend",
             Self::LetGo => "let_go",

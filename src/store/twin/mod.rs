@@ -10,6 +10,7 @@ mod entry;
 mod fault;
 mod ports;
 mod relations;
+mod runs;
 mod supervision;
 mod waits;
 

@@ -62,10 +62,16 @@ impl Relations {
         self.children.values().cloned().collect()
     }
 
-    pub(super) fn park(&mut self, park: &Park) {
+    /// Whether it waits for the children of this step.
+    pub(super) fn is_open(&self, step: Step) -> bool {
+        self.open().is_some_and(|it| it.wait.step == step)
+    }
+
+    /// Whether that is new.
+    pub(super) fn park(&mut self, park: &Park) -> bool {
         let first = park.children.first().map(|(child, _)| child.place);
         if first.is_some_and(|place| self.children.contains_key(&place)) {
-            return;
+            return false;
         }
         for (child, _) in &park.children {
             let slice = child.limits.as_spent();
@@ -86,6 +92,7 @@ impl Relations {
             is_open: true,
             messages: messages.collect(),
         });
+        true
     }
 
     /// Whether it waits for this child.

@@ -11,6 +11,7 @@ use super::{
             Child, ChildEnded, Due, DueFor, Intended, Intent, LetGo, Owned, Park, ParkAnswer,
             Resting, Verdict, VerdictAnswer, Wait, WaitsOn, Woken,
         },
+        run::RunStatus,
     },
     Op, StoreTwin,
     data::Data,
@@ -24,7 +25,7 @@ use crate::{
 impl Data {
     fn owned(&mut self, owned: &Owned, now: WallTime) -> Option<&mut Entry> {
         let entry = self.entry_mut(&owned.key, now);
-        entry.filter(|it| it.owner().is_some_and(|owner| owner.nonce == owned.nonce))
+        entry.filter(|it| it.is_owned(owned))
     }
 
     fn park(&mut self, owned: &Owned, park: &Park, now: WallTime) -> ParkAnswer {
@@ -32,7 +33,9 @@ impl Data {
             None => ParkAnswer::Lost,
             Some(entry) if entry.cancelled => ParkAnswer::Cancelled,
             Some(entry) => {
-                entry.kin.park(park);
+                if entry.kin.park(park) {
+                    self.move_run(&owned.key, RunStatus::Waiting);
+                }
                 ParkAnswer::Parked
             }
         }
@@ -114,6 +117,7 @@ impl Data {
             entry.attempts = entry.attempts.saturating_sub(1);
         }
         self.drop_held(&owned.key);
+        self.move_run(&owned.key, RunStatus::Waiting);
         LetGo::Waiting
     }
 
@@ -150,6 +154,18 @@ impl Data {
             | State::Released
             | State::Done { .. } => Woken::Noted,
         }
+    }
+
+    fn resume(&mut self, owned: &Owned, step: Step, now: WallTime) -> Vec<Child> {
+        let Some(entry) = self.owned(owned, now) else {
+            return Vec::new();
+        };
+        let was_open = entry.kin.is_open(step);
+        let dropped = entry.kin.resume(step);
+        if was_open {
+            self.move_run(&owned.key, RunStatus::Running);
+        }
+        dropped
     }
 
     fn wait(&self, key: &RequestKey, now: WallTime) -> Option<Wait> {
@@ -266,10 +282,7 @@ impl Waits for StoreTwin {
     }
 
     async fn resume(&self, owned: &Owned, step: Step) -> Result<Vec<Child>, StoreFault> {
-        let effect = |data: &mut Data, clock: &Clock| {
-            let entry = data.owned(owned, clock.now());
-            entry.map(|it| it.kin.resume(step)).unwrap_or_default()
-        };
+        let effect = |data: &mut Data, clock: &Clock| data.resume(owned, step, clock.now());
         self.run(Op::Resume, effect).await
     }
 

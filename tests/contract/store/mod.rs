@@ -8,6 +8,7 @@ mod exhausted;
 mod family;
 mod origins;
 mod redis_alone;
+mod runs;
 mod same_story;
 mod sessions;
 mod supervision;
@@ -102,6 +103,19 @@ promises! {
         what_is_due_is_told_with_the_reason_and_not_again_for_a_while,
         only_the_owner_parks_lets_go_and_resumes,
         a_request_whose_result_is_there_waits_for_nothing_and_still_knows_its_children;
+    runs:
+        a_run_is_made_once_and_keeps_what_it_was_made_with,
+        a_clean_run_of_four_steps_has_twelve_revisions_and_one_report,
+        a_decision_is_accepted_and_carried_out_only_where_the_run_stands,
+        a_pending_decision_outlives_its_worker_and_the_dead_write_nothing,
+        a_run_that_reaches_a_limit_of_its_own_is_stopped,
+        a_run_that_reaches_what_its_tree_may_spend_is_stopped,
+        what_a_run_spends_counts_with_what_its_children_may,
+        a_run_waits_with_its_request_and_goes_on_with_it,
+        a_run_that_nobody_has_under_way_is_cancelled_at_once_and_once,
+        a_run_that_somebody_has_under_way_is_cancelled_when_its_request_ends,
+        a_confirmed_report_cannot_be_cancelled,
+        a_run_ends_as_its_agent_says_or_as_failed_when_its_request_ends_otherwise;
     circuits:
         more_than_half_of_at_least_ten_attempts_open_a_circuit,
         five_probes_are_let_through_and_no_sixth,

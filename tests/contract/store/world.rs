@@ -9,7 +9,8 @@ use puruto_fleet::{
     dev::{server::Server, tool::Tool},
     store::{
         AckToken, Attempt, Circuits, Claim, ClaimAnswer, Claimed, Claims, Commit, CommitAnswer,
-        Exhausted, Nonce, Record, Records, RequestKey, SessionId, Sessions, Supervision, Waits,
+        Exhausted, Nonce, Record, Records, RequestKey, Runs, SessionId, Sessions, Supervision,
+        Waits,
         redis::{RedisOptions, RedisStore, Spread},
         twin::StoreTwin,
     },
@@ -20,7 +21,7 @@ use crate::support;
 
 /// A store that starts empty, and what happens to it from outside.
 pub(super) trait World {
-    type Store: Claims + Sessions + Records + Supervision + Circuits + Waits + Clone;
+    type Store: Claims + Sessions + Records + Supervision + Circuits + Waits + Runs + Clone;
 
     fn store(&self) -> &Self::Store;
     /// Ends a session as its time to live would.
