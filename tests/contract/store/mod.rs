@@ -1,5 +1,6 @@
 //! What the store promises, asked of the twin and of a real Redis.
 
+mod agent;
 mod cancel;
 mod circuits;
 mod claims;
@@ -8,10 +9,12 @@ mod exhausted;
 mod family;
 mod origins;
 mod redis_alone;
+mod run_ends;
 mod runs;
 mod same_story;
 mod sessions;
 mod supervision;
+mod verdicts;
 mod waits;
 mod world;
 
@@ -108,14 +111,23 @@ promises! {
         a_clean_run_of_four_steps_has_twelve_revisions_and_one_report,
         a_decision_is_accepted_and_carried_out_only_where_the_run_stands,
         a_pending_decision_outlives_its_worker_and_the_dead_write_nothing,
+        what_a_run_spends_counts_with_what_its_children_may,
+        a_run_waits_with_its_request_and_goes_on_with_it;
+    run_ends:
         a_run_that_reaches_a_limit_of_its_own_is_stopped,
         a_run_that_reaches_what_its_tree_may_spend_is_stopped,
-        what_a_run_spends_counts_with_what_its_children_may,
-        a_run_waits_with_its_request_and_goes_on_with_it,
         a_run_that_nobody_has_under_way_is_cancelled_at_once_and_once,
         a_run_that_somebody_has_under_way_is_cancelled_when_its_request_ends,
         a_confirmed_report_cannot_be_cancelled,
         a_run_ends_as_its_agent_says_or_as_failed_when_its_request_ends_otherwise;
+    verdicts:
+        a_request_that_asks_for_a_verdict_waits_without_an_owner,
+        a_verdict_lets_its_request_go_on_and_is_told_to_it,
+        the_first_verdict_stands,
+        a_verdict_is_about_this_request_and_asked_for,
+        a_cancel_ends_the_wait_for_a_verdict,
+        what_was_approved_may_wait_for_children_of_its_own,
+        a_chain_is_found_by_its_id;
     circuits:
         more_than_half_of_at_least_ten_attempts_open_a_circuit,
         five_probes_are_let_through_and_no_sixth,
