@@ -15,6 +15,7 @@ pub mod delegating;
 /// The record of an agent's run.
 pub mod journal;
 mod prices;
+mod program;
 mod spending;
 mod telling;
 

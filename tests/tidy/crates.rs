@@ -9,6 +9,8 @@ const HOMES: &[(&str, &str)] = &[
     ("backoff", "src/runtime/backoff.rs"),
     ("jsonschema", "src/runtime/contract/schema"),
     ("redis", "src/store/redis"),
+    ("reqwest", "src/handler/agent/mcp"),
+    ("rmcp", "src/handler/agent/mcp"),
     // Young: to be replaced by changing one file.
     ("sse_core", "src/runtime/stream/events.rs"),
 ];

@@ -8,7 +8,8 @@ use tokio::{
     process::{ChildStdin, ChildStdout},
 };
 
-use super::{config::OutputMax, fault::Fault, program::Pipes, stderr};
+use super::{config::OutputMax, fault::Fault};
+use crate::handler::program::{self, Pipes};
 
 /// Writes `request`, and gives everything that the program wrote once it has closed its pipes.
 pub(super) async fn exchange(
@@ -17,7 +18,7 @@ pub(super) async fn exchange(
     output_max: OutputMax,
 ) -> Result<Vec<u8>, Fault> {
     let fed = feed(pipes.stdin, request).map(Ok);
-    let logged = stderr::log(pipes.stderr).map(Ok);
+    let logged = program::log(pipes.stderr).map(Ok);
     let read = read(pipes.stdout, output_max);
     let ((), output, ()) = try_join3(fed, read, logged).await?;
     Ok(output)

@@ -10,8 +10,6 @@ mod config;
 mod delegate;
 mod exchange;
 mod fault;
-mod program;
-mod stderr;
 
 use std::{
     fmt,
@@ -26,16 +24,11 @@ use serde_json::json;
 use tokio::time::timeout;
 
 pub use self::config::CommandConfig;
-use self::{
-    answer::Written,
-    delegate::Asked,
-    exchange::exchange,
-    fault::Fault,
-    program::{Pipes, Program},
-};
+use self::{answer::Written, delegate::Asked, exchange::exchange, fault::Fault};
 use super::{
     Context, Ended, Handler,
     delegating::{ChildOutcome, Delegating},
+    program::{self, Pipes, Program},
 };
 use crate::contract::{Delegation, InvocationRequest, Outcome, ResultError, Step};
 
@@ -68,10 +61,8 @@ impl Command {
         folder: &Path,
         lookup: impl Fn(&str) -> Option<String>,
     ) -> Self {
-        let named = config.env.iter().map(|name| name.as_str());
-        let set = named.filter_map(|name| Some((name.to_owned(), lookup(name)?)));
         Self {
-            environment: set.collect(),
+            environment: program::environment(&config.env, lookup),
             folder: folder.to_owned(),
             config,
         }

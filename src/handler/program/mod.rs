@@ -3,6 +3,9 @@
 //! The group is killed before its leader is reaped: until then the leader's id, which is the
 //! group's, can be nobody else's. Never: reads or writes, or what the program is for.
 
+mod argv;
+mod stderr;
+
 use std::{
     io,
     process::{ExitStatus, Stdio},
@@ -13,6 +16,11 @@ use tokio::{
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     runtime::Handle,
     signal::unix::{SignalKind, signal},
+};
+
+pub(super) use self::{
+    argv::{Argv, VariableName, environment},
+    stderr::log,
 };
 
 /// Our ends of a program's standard input, output and error.

@@ -17,7 +17,7 @@ const LINES_MAX: u32 = 50;
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// Logs every line until the program closes the pipe.
-pub(super) async fn log(stderr: impl AsyncRead + Unpin) {
+pub(in crate::handler) async fn log(stderr: impl AsyncRead + Unpin) {
     let mut reader = BufReader::new(stderr);
     let mut line = Line::default();
     let mut rate = Rate::new(Instant::now());
