@@ -5,18 +5,20 @@ use std::{ffi::OsString, future::Future};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
+    approve::{self, DecideArgs},
     bench::{self, BenchArgs},
     cancel, chaos, check, completions, configuration, demo,
     dev::{self, DevArgs},
     dlq,
     doctor::{self, DoctorArgs},
+    events,
     exit::{Exit, TABLE},
     failure::Failure,
     health, invoke,
     listing::{self, ListArgs},
     logs, result, schema,
     session::{GlobalArgs, World},
-    status, watch,
+    status, tree, watch,
     worker::{self, WorkerArgs},
 };
 
@@ -42,7 +44,16 @@ enum Verb {
     /// Print the result of a request
     #[command(after_help = TABLE)]
     Result(result::ResultArgs),
-    /// Cancel a request
+    /// Show what happened to a request, or follow it
+    #[command(after_help = TABLE)]
+    Events(events::EventsArgs),
+    /// Show which request of a chain asked which, how each stands and what it spent
+    Tree(tree::TreeArgs),
+    /// Let a request run that waits to be approved
+    Approve(DecideArgs),
+    /// Refuse a request that waits to be approved
+    Reject(DecideArgs),
+    /// Cancel a request with all that it asked, or a whole chain
     Cancel(cancel::CancelArgs),
     /// Look at the requests that died, and run them again
     Dlq(dlq::DlqArgs),
@@ -114,6 +125,10 @@ impl App {
             Verb::Watch(args) => block_on(watch::run(&args, &global, world)),
             Verb::Status(args) => block_on(status::run(&args, &global, world)),
             Verb::Result(args) => block_on(result::run(&args, &global, world)),
+            Verb::Events(args) => block_on(events::run(&args, &global, world)),
+            Verb::Tree(args) => block_on(tree::run(&args, &global, world)),
+            Verb::Approve(args) => block_on(approve::approve(&args, &global, world)),
+            Verb::Reject(args) => block_on(approve::reject(&args, &global, world)),
             Verb::Cancel(args) => block_on(cancel::run(&args, &global, world)),
             Verb::Dlq(args) => block_on(dlq::run(&args, &global, world)),
             Verb::Workers(args) => block_on(listing::workers(&args, &global, world)),

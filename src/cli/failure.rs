@@ -96,7 +96,9 @@ const fn exit_of(fault: &ClientFault) -> Exit {
         )
         | ClientFault::Store(StoreFault::Nonsense { .. } | StoreFault::Unsuitable(_))
         | ClientFault::Unreadable { .. }
-        | ClientFault::NoDeadLetter(_) => Exit::Error,
+        | ClientFault::NoDeadLetter(_)
+        | ClientFault::NotQueued { .. }
+        | ClientFault::ChainUnknown { .. } => Exit::Error,
     }
 }
 
@@ -110,6 +112,8 @@ pub(super) const fn unreachable_section(fault: &ClientFault) -> Option<&'static 
         | ClientFault::Store(_)
         | ClientFault::Unreadable { .. }
         | ClientFault::NoDeadLetter(_)
+        | ClientFault::NotQueued { .. }
+        | ClientFault::ChainUnknown { .. }
         | ClientFault::TargetUnknown { .. }
         | ClientFault::Ambiguous { .. } => None,
     }

@@ -3,6 +3,7 @@
 //! Never: a decision about a request; a verb gathers what it needs and calls the library.
 
 mod app;
+mod approve;
 mod asker;
 /// `puruto bench`: what an invocation costs on this machine.
 pub mod bench;
@@ -16,6 +17,7 @@ mod demo;
 mod dev;
 mod dlq;
 mod doctor;
+mod events;
 mod exit;
 mod failure;
 mod health;
@@ -31,6 +33,7 @@ mod show;
 mod status;
 mod streaming;
 mod table;
+mod tree;
 mod watch;
 /// `puruto worker`: one worker process.
 pub mod worker;

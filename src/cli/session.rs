@@ -20,7 +20,7 @@ use crate::{
     clock::{Chance, Clock},
     config::{self, Config, Environment, Flag, Gathered, Inputs},
     policy::{LivePolicies, PolicySet},
-    store::StoreFault,
+    store::{StoreFault, redis::RedisStore},
 };
 
 /// The process around a command, as values.
@@ -133,6 +133,26 @@ pub(super) async fn connect(
     client.map_err(|fault| explain(gathered, fault.into()))
 }
 
+/// A caller who looks deeper: at what the store knows of waiting and delegated requests too.
+pub(super) struct Whole {
+    pub(super) client: Client<NatsClient, RedisStore>,
+}
+
+/// Connects to both servers, as configured.
+pub(super) async fn connect_whole(world: &World, gathered: &Gathered) -> Result<Whole, Failure> {
+    let nats = connect_nats(world, gathered).await?;
+    let config = &gathered.config;
+    let refused = |fault: StoreFault| explain(gathered, fault.into());
+    let redis = redis_options(config).map_err(refused)?;
+    let store = RedisStore::connect(redis, world.chance.clone()).await;
+    let store = store.map_err(refused)?;
+    let policies = LivePolicies::fixed(PolicySet::default());
+    let settings = settings(config, policies, &world.clock, &world.chance);
+    Ok(Whole {
+        client: Client::new(nats, store, settings),
+    })
+}
+
 /// Connects to the broker alone, as configured.
 pub(super) async fn connect_nats(
     world: &World,
@@ -153,7 +173,13 @@ pub(super) fn fleet_client(
     chance: &Chance,
 ) -> Result<FleetClient, StoreFault> {
     let redis = redis_options(config)?;
-    let settings = Settings {
+    let settings = settings(config, policies, clock, chance);
+    let records = LazyRecords::new(redis, chance.clone());
+    Ok(Client::new(nats, records, settings))
+}
+
+fn settings(config: &Config, policies: LivePolicies, clock: &Clock, chance: &Chance) -> Settings {
+    Settings {
         subjects: config.nats.prefix.clone(),
         policies,
         patience: Patience {
@@ -162,9 +188,7 @@ pub(super) fn fleet_client(
         },
         clock: clock.clone(),
         chance: chance.clone(),
-    };
-    let records = LazyRecords::new(redis, chance.clone());
-    Ok(Client::new(nats, records, settings))
+    }
 }
 
 /// A fault of the client, with what its reader can do about it.

@@ -10,13 +10,13 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{Arrival, Arrivals, Exchange, Letters};
+use super::{Arrival, Arrivals, Exchange, Happenings, Letters, Queue};
 use crate::{
     broker::{
         BrokerFault, DeadLetter, DeadLetters as _, Headers, PublishAck, ResultMessage,
         StoredMessage, StoredResult, twin::BrokerTwin,
     },
-    clock::Clock,
+    clock::{Clock, WallTime},
     contract::{CorrelationId, PurutoName, RequestId, Subjects},
     store::RequestKey,
 };
@@ -91,8 +91,9 @@ impl FakeExchange {
     pub(super) fn publish(&self, message: &ResultMessage) {
         self.store(message.clone());
         let mut state = self.state();
-        state.subscribers.retain(|(begin, to)| {
-            !message.subject.starts_with(begin) || to.send(Arrival::Result(message.clone())).is_ok()
+        state.subscribers.retain(|(filter, to)| {
+            !lies_under(&message.subject, filter)
+                || to.send(Arrival::Result(message.clone())).is_ok()
         });
     }
 
@@ -162,7 +163,8 @@ impl Exchange for FakeExchange {
 
     async fn subscribe(&self, chain: &CorrelationId) -> Result<FakeArrivals, BrokerFault> {
         let (to, from) = mpsc::unbounded_channel();
-        self.state().subscribers.push((begin_of(chain), to));
+        let filter = Subjects::default().results_of(chain);
+        self.state().subscribers.push((filter, to));
         Ok(FakeArrivals(from))
     }
 
@@ -221,8 +223,8 @@ impl Exchange for FakeExchange {
         &self,
         chain: &CorrelationId,
     ) -> Result<Vec<ResultMessage>, BrokerFault> {
-        let begin = begin_of(chain);
-        self.look(|subject| subject.starts_with(&begin))
+        let filter = Subjects::default().results_of(chain);
+        self.look(|subject| lies_under(subject, &filter))
     }
 
     async fn target_exists(&self, target: &PurutoName) -> Result<bool, BrokerFault> {
@@ -232,6 +234,38 @@ impl Exchange for FakeExchange {
     async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
         self.state().announced.push(request.clone());
         Ok(())
+    }
+}
+
+impl Happenings for FakeExchange {
+    async fn hear(&self, filter: &str) -> Result<FakeArrivals, BrokerFault> {
+        let (to, from) = mpsc::unbounded_channel();
+        self.state().subscribers.push((filter.to_owned(), to));
+        Ok(FakeArrivals(from))
+    }
+
+    async fn stored_events(&self, filter: &str) -> Result<Vec<ResultMessage>, BrokerFault> {
+        self.look(|subject| lies_under(subject, filter))
+    }
+}
+
+impl Queue for FakeExchange {
+    async fn next_queued(
+        &self,
+        from: u64,
+        filter: &str,
+    ) -> Result<Option<StoredMessage>, BrokerFault> {
+        let state = self.state();
+        let mut under = (1..)
+            .zip(&state.published)
+            .filter(|(number, it)| *number >= from && lies_under(&it.subject, filter));
+        Ok(under.next().map(|(sequence, it)| StoredMessage {
+            sequence,
+            subject: it.subject.as_str().into(),
+            headers: Ok(it.headers.clone()),
+            body: it.body.clone(),
+            stored_at: WallTime::from_unix_millis(1_700_000_000_000),
+        }))
     }
 }
 
@@ -249,7 +283,17 @@ impl Letters for FakeExchange {
     }
 }
 
-fn begin_of(chain: &CorrelationId) -> String {
-    let all = Subjects::default().results_of(chain);
-    all.trim_end_matches('>').to_owned()
+/// Whether a subject lies under a filter, as a server sees it.
+fn lies_under(subject: &str, filter: &str) -> bool {
+    let mut subject = subject.split('.');
+    for token in filter.split('.') {
+        let here = subject.next();
+        match token {
+            ">" => return here.is_some(),
+            "*" if here.is_some() => {}
+            token if here == Some(token) => {}
+            _ => return false,
+        }
+    }
+    subject.next().is_none()
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     broker::{BrokerFault, NoDeadLetter},
-    contract::{PROMPT_BYTES_MAX, PurutoName, RequestId},
+    contract::{CorrelationId, PROMPT_BYTES_MAX, PurutoName, RequestId},
     store::StoreFault,
 };
 
@@ -40,6 +40,20 @@ pub enum ClientFault {
     TargetUnknown {
         /// The request.
         request: RequestId,
+    },
+    /// No message of this request lies in the stream.
+    #[error("no request {request} waits anywhere: it is done, or was never published")]
+    NotQueued {
+        /// The request.
+        request: RequestId,
+    },
+    /// Nothing at all is known of a chain.
+    #[error(
+        "nothing is known of chain {chain}: no such request was ever claimed, or all is forgotten"
+    )]
+    ChainUnknown {
+        /// The chain.
+        chain: CorrelationId,
     },
     /// Several targets have a request of this id.
     #[error(

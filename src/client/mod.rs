@@ -1,4 +1,5 @@
-//! What a caller uses: invoke, await the result, watch, ask, cancel, replay what is dead.
+//! What a caller uses: invoke, await the result, watch, follow, ask, cancel, decide, replay what is
+//! dead.
 //!
 //! A caller sees subjects, results and records only. Its result finds it whether it subscribes
 //! before, while or after it is published: what arrives on a subscription is taken at once, and
@@ -7,7 +8,9 @@
 
 mod caller;
 mod cancel;
+mod chain;
 mod fault;
+mod following;
 mod hearing;
 mod invocation;
 mod lazy;
@@ -15,9 +18,11 @@ mod letters;
 mod nats;
 mod pending;
 mod port;
+mod queue;
 mod reading;
 mod relay;
 mod status;
+mod verdict;
 mod watch;
 
 #[cfg(test)]
@@ -28,13 +33,16 @@ mod tests;
 pub use self::{
     caller::{Client, Invoked, Patience, Settings},
     cancel::Cancelled,
+    chain::{Node, Tree},
     fault::ClientFault,
+    following::Following,
     hearing::{Heard, Hearing},
     invocation::Invocation,
     lazy::LazyRecords,
     letters::{Demand, FoundLetters, LetterFilter, Refusal, Replay},
     pending::Pending,
-    port::{Arrival, Arrivals, Exchange, Letters},
+    port::{Arrival, Arrivals, Exchange, Happenings, Letters, Queue},
+    queue::{Queued, Sought},
     relay::Relayed,
     status::{Standing, Status},
     watch::Watch,

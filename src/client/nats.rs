@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{Arrival, Arrivals, Exchange, Letters};
+use super::{Arrival, Arrivals, Exchange, Happenings, Letters, Queue};
 use crate::{
     broker::{
         BrokerFault, Headers, PublishAck, ResultMessage, StoredMessage, StoredResult,
@@ -88,6 +88,27 @@ impl Exchange for NatsClient {
 
     async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
         Self::announce_cancel(self, request).await
+    }
+}
+
+impl Happenings for NatsClient {
+    async fn hear(&self, filter: &str) -> Result<ResultSubscription, BrokerFault> {
+        self.events(filter).await
+    }
+
+    async fn stored_events(&self, filter: &str) -> Result<Vec<ResultMessage>, BrokerFault> {
+        let stored = unless_no_stream(Self::stored_events(self, filter).await)?;
+        Ok(stored.into_iter().map(message).collect())
+    }
+}
+
+impl Queue for NatsClient {
+    async fn next_queued(
+        &self,
+        from: u64,
+        filter: &str,
+    ) -> Result<Option<StoredMessage>, BrokerFault> {
+        unless_no_stream(self.next_request(from, filter).await)
     }
 }
 

@@ -109,6 +109,42 @@ pub trait Exchange: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), BrokerFault>> + Send;
 }
 
+/// What is told of requests while they are worked on, as its reader needs it.
+pub trait Happenings: Exchange {
+    /// Subscribes to what is told under `filter`, a subject that may have wildcards, as
+    /// [`Exchange::subscribe`] does.
+    ///
+    /// # Errors
+    /// There is no connection.
+    fn hear(
+        &self,
+        filter: &str,
+    ) -> impl Future<Output = Result<Self::Arrivals, BrokerFault>> + Send;
+
+    /// What is kept of what was told under `filter`, oldest first.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    fn stored_events(
+        &self,
+        filter: &str,
+    ) -> impl Future<Output = Result<Vec<ResultMessage>, BrokerFault>> + Send;
+}
+
+/// The stream of requests as one looks at it who takes none of them.
+pub trait Queue: Send + Sync + 'static {
+    /// The first message from sequence `from` on that lies under `filter`, a subject that may have
+    /// wildcards; nothing where no worker ever ran.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    fn next_queued(
+        &self,
+        from: u64,
+        filter: &str,
+    ) -> impl Future<Output = Result<Option<StoredMessage>, BrokerFault>> + Send;
+}
+
 /// The stream of dead letters as its reader needs it.
 pub trait Letters: Send + Sync + 'static {
     /// The first message from sequence `from` on, of one target or of all.

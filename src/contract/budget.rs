@@ -221,6 +221,19 @@ impl Limits {
     }
 }
 
+impl Spent {
+    /// What is left of it without `part`; never less than nothing.
+    #[must_use]
+    pub const fn without(&self, part: &Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(part.requests),
+            tokens: self.tokens.saturating_sub(part.tokens),
+            cost: Micros(self.cost.0.saturating_sub(part.cost.0)),
+            descendants: self.descendants.saturating_sub(part.descendants),
+        }
+    }
+}
+
 impl AddAssign for Spent {
     fn add_assign(&mut self, more: Self) {
         self.requests = self.requests.saturating_add(more.requests);

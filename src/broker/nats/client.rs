@@ -11,13 +11,14 @@ use super::{
     cancels,
     link::Link,
     options::NatsOptions,
-    results, service, stored,
+    results::{self, check_pattern},
+    service, stored,
     subscription::Subscription,
     wire,
 };
 use crate::{
     broker::{
-        BrokerFault, Headers, PublishAck, StoredResult, SubjectCount, micro,
+        BrokerFault, Headers, PublishAck, StoredMessage, StoredResult, SubjectCount, micro,
         names::{ConsumerName, StreamName},
     },
     contract::{CorrelationId, Lane, PurutoName, RequestId, Subjects},
@@ -111,6 +112,41 @@ impl NatsClient {
     /// There is no connection.
     pub async fn all_results(&self) -> Result<ResultSubscription, BrokerFault> {
         self.subscribe(self.subjects.results_all()).await
+    }
+
+    /// Hears what is told of requests under `filter`, as [`NatsClient::results`] does.
+    ///
+    /// # Errors
+    /// There is no connection, or `filter` is no subject.
+    pub async fn events(&self, filter: &str) -> Result<ResultSubscription, BrokerFault> {
+        check_pattern(filter)?;
+        self.subscribe(filter.to_owned()).await
+    }
+
+    /// What is kept of what was told of requests under `filter`, each with its subject, oldest
+    /// first.
+    ///
+    /// # Errors
+    /// The broker did not answer in time, or there is no stream of events.
+    pub async fn stored_events(
+        &self,
+        filter: &str,
+    ) -> Result<Vec<(String, StoredResult)>, BrokerFault> {
+        let stream = StreamName::events(&self.subjects);
+        results::replay(&self.link, &stream, filter).await
+    }
+
+    /// The first message in the stream of requests from sequence `from` on that lies under
+    /// `filter`.
+    ///
+    /// # Errors
+    /// The broker did not answer in time, or there is no stream of requests.
+    pub async fn next_request(
+        &self,
+        from: u64,
+        filter: &str,
+    ) -> Result<Option<StoredMessage>, BrokerFault> {
+        stored::next(&self.link, &self.requests, from, filter).await
     }
 
     async fn subscribe(&self, pattern: String) -> Result<ResultSubscription, BrokerFault> {

@@ -1,6 +1,7 @@
 //! The world in which a caller is tested: a broker and a store in memory, and a clock moved by hand.
 
 mod asking;
+mod chains;
 mod letters;
 mod relaying;
 mod standing;

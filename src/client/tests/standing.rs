@@ -70,8 +70,11 @@ async fn a_cancel_flags_the_record_and_tells_the_worker_that_has_it() {
 
     world.work(None).await;
     let cancelled = world.client.cancel(&request(), None).await.unwrap();
-    assert_eq!(cancelled.key, key());
-    assert_eq!(cancelled.answer, CancelAnswer::Owned(world.session.clone()));
+    let owned = Cancelled {
+        key: key(),
+        answer: CancelAnswer::Owned(world.session.clone()),
+    };
+    assert_eq!(cancelled, [owned]);
     assert_eq!(world.exchange.announced(), [key()]);
 }
 
@@ -79,7 +82,11 @@ async fn a_cancel_flags_the_record_and_tells_the_worker_that_has_it() {
 async fn a_request_that_no_worker_has_seen_can_be_cancelled_by_its_target() {
     let world = World::new().await;
     let cancelled = world.client.cancel(&request(), Some(&key().target)).await;
-    assert_eq!(cancelled.unwrap().answer, CancelAnswer::Flagged);
+    let flagged = Cancelled {
+        key: key(),
+        answer: CancelAnswer::Flagged,
+    };
+    assert_eq!(cancelled, Ok(vec![flagged]));
     let status = world
         .client
         .status(&request(), None)
