@@ -21,6 +21,7 @@ mod delegating;
 mod events;
 mod in_flight;
 mod insist;
+mod journal;
 mod last_chance;
 mod listening;
 mod outcomes;

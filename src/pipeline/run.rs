@@ -12,6 +12,7 @@ use super::{
     admit::{Asked, Plan, timed_out},
     claim::{Claimed, Hold, held_delay},
     delegating::{Asker, Origin},
+    journal::Kept,
     outcomes::Reading,
     park::Parking,
     receive::{Received, Turned},
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     broker::WalkBroker,
     contract::{ErrorCode, InvocationRequest, IpcKind, Outcome, ResultError, Spent},
-    handler::{Budget, Context, Ended as Answer, delegating::Planned, journal::NoJournal},
+    handler::{Budget, Context, Ended as Answer, delegating::Planned},
     store::WalkStore,
 };
 
@@ -153,6 +154,13 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
                 correlation: asked.correlation.clone(),
             },
         };
+        let journal = Kept {
+            ports: Arc::clone(&self.ports),
+            owned: hold.owned(&asked.key),
+            session: Arc::clone(&hold.session),
+            budget: budget.clone(),
+            gone: hold.gone.clone(),
+        };
         Context {
             request,
             attempt: hold.attempt,
@@ -162,7 +170,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
             listeners: Arc::clone(&self.listeners),
             budget: budget.clone(),
             delegating: Arc::new(asker),
-            journal: Arc::new(NoJournal),
+            journal: Arc::new(journal),
         }
     }
 

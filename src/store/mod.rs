@@ -48,6 +48,9 @@ pub const RETENTION: Duration = Duration::from_secs(72 * 60 * 60);
 /// may take.
 pub const FLAG_RETENTION: Duration = Duration::from_secs(25 * 60 * 60);
 
+/// A waiting request of whose children nothing was heard is looked at again after so long.
+pub const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
 /// Claims and commits of the requests that a worker holds.
 pub trait Claims: Send + Sync + 'static {
     /// Becomes the request's owner, or learns why not. The same nonce again gets the same answer.
@@ -259,6 +262,6 @@ pub trait Circuits: Send + Sync + 'static {
 }
 
 /// Everything that a walk asks of the store.
-pub trait WalkStore: Claims + Waits + Records {}
+pub trait WalkStore: Claims + Waits + Runs + Records {}
 
-impl<S: Claims + Waits + Records> WalkStore for S {}
+impl<S: Claims + Waits + Runs + Records> WalkStore for S {}

@@ -149,6 +149,11 @@ impl AckToken {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether it is that of a message that the broker delivered, so that it can be given back.
+    pub(super) fn is_deliverys(&self) -> bool {
+        self.0.starts_with("$JS.ACK.")
+    }
 }
 
 impl fmt::Debug for AckToken {

@@ -94,7 +94,8 @@ pub trait Waits: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Child>, StoreFault>> + Send;
 
     /// Waiting requests that are to be looked at now, at most `most`. Each is told again after
-    /// `again` unless somebody has claimed it by then.
+    /// `again` unless somebody has claimed it by then; one of which nothing was heard after
+    /// [`super::LOOK_AGAIN`].
     ///
     /// # Errors
     /// The store did not answer in time or refused.

@@ -7,11 +7,12 @@ use puruto_fleet::{
     broker::{Asking, BrokerFault, Headers, PublishAck},
     contract::{CorrelationId, Step},
     store::{
-        CancelAnswer, Record, Records, RequestKey, StoreFault, Waits,
+        CancelAnswer, Record, Records, RequestKey, Runs, StoreFault, Waits,
         kin::{
             Child, ChildEnded, Due, Intended, Intent, LetGo, Owned, Park, ParkAnswer, Resting,
             Verdict, VerdictAnswer, Wait, Woken,
         },
+        run::{Checkpoint, CheckpointAnswer, NewRun, Run, RunEvent},
     },
 };
 
@@ -86,6 +87,32 @@ impl Waits for SimClaims {
 
     async fn roots(&self, chain: &CorrelationId) -> Result<Vec<RequestKey>, StoreFault> {
         self.twin.roots(chain).await
+    }
+}
+
+impl Runs for SimClaims {
+    async fn create(&self, key: &RequestKey, new: &NewRun) -> Result<Run, StoreFault> {
+        joined!(self, self.twin.create(key, new), store_timed_out)
+    }
+
+    async fn run(&self, key: &RequestKey) -> Result<Option<Run>, StoreFault> {
+        joined!(self, Runs::run(&self.twin, key), store_timed_out)
+    }
+
+    async fn events(&self, key: &RequestKey, after: u64) -> Result<Vec<RunEvent>, StoreFault> {
+        self.twin.events(key, after).await
+    }
+
+    async fn checkpoint(
+        &self,
+        owned: &Owned,
+        checkpoint: &Checkpoint,
+    ) -> Result<CheckpointAnswer, StoreFault> {
+        joined!(
+            self,
+            self.twin.checkpoint(owned, checkpoint),
+            store_timed_out
+        )
     }
 }
 

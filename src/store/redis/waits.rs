@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{
     super::{
-        RequestKey, StoreFault, Waits,
+        LOOK_AGAIN, RequestKey, StoreFault, Waits,
         kin::{
             Child, ChildEnded, Due, Intended, Intent, LetGo, Owned, Park, ParkAnswer, Resting,
             Verdict, VerdictAnswer, Wait, Woken,
@@ -112,7 +112,7 @@ impl Waits for RedisStore {
             for key in &keys {
                 call.bytes(key.as_bytes());
             }
-            call.text(most - due.len()).millis(again);
+            call.text(most - due.len()).millis(again).millis(LOOK_AGAIN);
             let value = self.0.engine.link.call(&call).await?;
             due.extend(read(&scripts::DUE, &value, kin::due)?);
         }

@@ -13,8 +13,8 @@
 --            {'exhausted', attempts, t0, now, cancelled, last, kin}  it is yours, but executed so
 --                                     often that it must not run again; last names who had it then
 --            {'held', session}        a live session owns it
---            {'waiting'}              it waits, and nobody is to have it yet; this delivery is the
---                                     one to settle from now on
+--            {'waiting'}              it waits, and nobody is to have it yet; this delivery, if the
+--                                     broker made it, is the one to settle from now on
 --            {'done', corr, attempts, result, kin}  result nil once the record is a tombstone
 --            {'conflict', corr}       the same id came with another fp
 --            {'fenced'}               your own session is gone
@@ -75,7 +75,8 @@ local function claim_again(key, base, member, session, nonce, fp, corr, ack, dea
   end
   if state == 'waiting' then
     if not goes_on(base, member, cancel, deadline, record[14], record[15], now) then
-      call('HSET', key, 'ack', ack)
+      -- A message that was read and not delivered cannot be given back.
+      if string.sub(ack, 1, 8) == '$JS.ACK.' then call('HSET', key, 'ack', ack) end
       return {'waiting'}
     end
     call('ZREM', base .. 'waits', member)

@@ -3,6 +3,7 @@
 -- KEYS     PREFIX:{pNN}:waits, one in each partition
 -- ARGV[1]  how many to answer at most
 -- ARGV[2]  when to answer the same again unless it was claimed, ms from now
+-- ARGV[3]  the same of those of which nothing was heard: they may wait for long, and be many
 -- answers  '<target>:<request_id>', ack subject, why, ... with why one of
 --            'end'   it is flagged for cancel, or its deadline has passed
 --            'wake'  what it waits for is there
@@ -11,7 +12,7 @@
 -- Entries of requests that do not wait any more are struck out.
 
 local now = now_ms()
-local most, again = tonumber(ARGV[1]), tonumber(ARGV[2])
+local most, again, look_again = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local answers, found = {}, 0
 
 local function look(waits, base, member)
@@ -22,10 +23,10 @@ local function look(waits, base, member)
     return
   end
   local deadline = tonumber(record[3])
-  local next_look = now + again
+  local why = goes_on(base, member, record[2], deadline, record[4], record[5], now)
+  local next_look = now + (why and again or look_again)
   if deadline > now then next_look = math.min(next_look, deadline) end
   call('ZADD', waits, whole(next_look), member)
-  local why = goes_on(base, member, record[2], deadline, record[4], record[5], now)
   found = found + 1
   answers[#answers + 1] = member
   answers[#answers + 1] = record[6]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{
     super::{
-        Claim, ClaimAnswer, RETENTION, RequestKey, StoreFault, Waits,
+        Claim, ClaimAnswer, LOOK_AGAIN, RETENTION, RequestKey, StoreFault, Waits,
         kin::{
             Child, ChildEnded, Due, DueFor, Intended, Intent, LetGo, Owned, Park, ParkAnswer,
             Resting, Verdict, VerdictAnswer, Wait, WaitsOn, Woken,
@@ -126,7 +126,9 @@ impl Data {
             && let State::Waiting(waiting) = &entry.state
             && entry.goes_on(waiting.on, claim.deadline.at(), now) == DueFor::Look
         {
-            if let State::Waiting(waiting) = &mut entry.state {
+            if let State::Waiting(waiting) = &mut entry.state
+                && claim.ack.is_deliverys()
+            {
                 waiting.ack = claim.ack.clone();
             }
             return ClaimAnswer::Waiting;
@@ -196,6 +198,10 @@ impl Data {
             let (on, ack, deadline) = (waiting.on, waiting.ack.clone(), waiting.deadline);
             let key = key.clone();
             let why = entry.goes_on(on, deadline, now);
+            let again = match why {
+                DueFor::Wake | DueFor::End => again,
+                DueFor::Look => LOOK_AGAIN,
+            };
             due.push(Due { key, ack, why });
             if let State::Waiting(waiting) = &mut entry.state {
                 let then = now.saturating_add(again);
