@@ -93,7 +93,7 @@ pub(super) fn lineage(parent: &RequestKey, child: &Child) -> Lineage {
     }
 }
 
-fn intent(parent: &RequestKey, child: &Child) -> Intent {
+pub(super) fn intent(parent: &RequestKey, child: &Child) -> Intent {
     Intent {
         child: child.clone(),
         correlation: "chain-1".parse().expect("an id"),

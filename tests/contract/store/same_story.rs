@@ -3,21 +3,29 @@
 //! A seed makes a history of calls, replays, expiries and losses; each call is made on both stores
 //! and answered alike, but for the time of day. `PURUTO_TEST_SEED` plays one history again.
 
+mod author;
+
 use std::time::Duration;
 
 use bytes::Bytes;
 use puruto_fleet::{
     clock::{Chance, WallTime},
     store::{
-        AckToken, Attempt, CancelAnswer, Carried, ClaimAnswer, Claims, Commit, CommitAnswer, Nonce,
-        Record, Records, Renewal, RequestKey, SessionId, Sessions, Supervision as _,
+        AckToken, Attempt, CancelAnswer, ClaimAnswer, Claims as _, CommitAnswer, Record, Records,
+        Renewal, RequestKey, Runs, SessionId, Sessions as _, StoreFault, Supervision as _, Waits,
+        kin::{Child, Due, Intended, LetGo, ParkAnswer, VerdictAnswer, Wait, Woken},
         redis::RedisOptions,
+        run::{CheckpointAnswer, Run, RunEvent},
     },
 };
 
-use super::world::{RedisWorld, TwinWorld, Worker, World, request};
+use self::author::{Author, Step};
+use super::{
+    family::owned,
+    world::{RedisWorld, TwinWorld, Worker, World},
+};
 
-const STEPS: usize = 800;
+const STEPS: usize = 1_500;
 const WORKERS: usize = 3;
 /// So few that some requests are exhausted before they are done.
 const MAX_ATTEMPTS: Attempt = Attempt::new(2);
@@ -29,78 +37,21 @@ enum Told {
     Commit(CommitAnswer),
     Cancel(CancelAnswer),
     Renewal(Renewal),
-    Record(Option<Box<Record>>),
+    Record(Box<Option<Record>>),
     Held(Vec<(RequestKey, AckToken)>),
+    Parked(ParkAnswer),
+    Intended(Intended),
+    LetGo(LetGo),
+    Woken(Woken),
+    Children(Vec<Child>),
+    Due(Vec<Due>),
+    Verdict(VerdictAnswer),
+    Run(Option<Box<Run>>),
+    Checkpoint(CheckpointAnswer),
+    Wait(Option<Wait>),
+    Outbox(Vec<(Child, Bytes)>),
+    Events(Vec<RunEvent>),
     Nothing,
-}
-
-/// One call of a worker, or a mishap.
-#[derive(Clone, Debug)]
-enum Step {
-    Claim(RequestKey, Nonce, &'static [u8]),
-    Commit(RequestKey, Nonce, Bytes, bool),
-    Settle(RequestKey),
-    Release(RequestKey, Nonce, Carried),
-    Correct(RequestKey, Bytes),
-    Cancel(RequestKey),
-    Renew,
-    Close,
-    /// Somebody else ends the worker's session.
-    Evict,
-    /// A fenced worker opens a session with a new name.
-    Reopen(SessionId),
-    Expire,
-    Empty,
-}
-
-/// Draws steps. A few requests and nonces, so that they meet.
-struct Author {
-    chance: Chance,
-    nonces: Vec<Nonce>,
-}
-
-impl Author {
-    fn pick(&self, below: usize) -> usize {
-        usize::try_from(self.chance.bits128() % below as u128).expect("below")
-    }
-
-    fn nonce(&mut self) -> Nonce {
-        if self.nonces.is_empty() || self.pick(3) == 0 {
-            self.nonces.push(Nonce::fresh(&self.chance));
-        }
-        let recent = self.pick(self.nonces.len().min(6));
-        *self.nonces.iter().nth_back(recent).expect("as recent")
-    }
-
-    fn carried(&self) -> Carried {
-        Carried::new(["", "1", "0,3"].get(self.pick(3)).expect("one of three"))
-    }
-
-    fn step(&mut self) -> Step {
-        let key = request(&format!("r:{}", self.pick(4)));
-        let bytes = Bytes::from(format!("result {}", self.pick(100)));
-        match self.pick(100) {
-            0..30 => {
-                let payload: &[u8] = if self.pick(10) == 0 {
-                    b"other"
-                } else {
-                    b"usual"
-                };
-                Step::Claim(key, self.nonce(), payload)
-            }
-            30..50 => Step::Commit(key, self.nonce(), bytes, self.pick(4) == 0),
-            50..58 => Step::Settle(key),
-            58..70 => Step::Release(key, self.nonce(), self.carried()),
-            70..75 => Step::Correct(key, bytes),
-            75..82 => Step::Cancel(key),
-            82..88 => Step::Renew,
-            88..89 => Step::Close,
-            89..90 => Step::Evict,
-            90..97 => Step::Reopen(SessionId::fresh(&self.chance)),
-            97..99 => Step::Expire,
-            _ => Step::Empty,
-        }
-    }
 }
 
 /// Makes one step in a world.
@@ -111,26 +62,20 @@ async fn play<W: World>(world: &W, worker: &mut Worker<W::Store>, step: Step) ->
             let answer = worker.ask_about(&key, nonce, payload).await;
             Told::Claim(without_time(answer))
         }
-        Step::Commit(key, nonce, result, cancelled) => {
-            let commit = Commit {
-                result,
-                cancelled,
-                ..Commit::default()
-            };
-            let committed = worker.store.commit(&key, nonce, commit);
-            Told::Commit(committed.await.expect("an answer"))
+        Step::Commit(key, nonce, commit) => {
+            Told::Commit(answered(store.commit(&key, nonce, commit).await))
         }
-        Step::Cancel(key) => Told::Cancel(store.cancel(&key).await.expect("an answer")),
+        Step::Cancel(key) => Told::Cancel(answered(store.cancel(&key).await)),
         Step::Renew => {
             let renewed = store.renew(&worker.session).await;
-            Told::Renewal(in_order(renewed.expect("an answer")))
+            Told::Renewal(in_order(answered(renewed)))
         }
         Step::Settle(key) => nothing(store.settle(&key).await),
         Step::Release(key, nonce, left) => nothing(store.release(&key, nonce, &left).await),
         Step::Correct(key, bytes) => nothing(store.correct(&key, bytes).await),
         Step::Close => nothing(store.close(&worker.session).await),
         Step::Evict => {
-            let mut held = store.evict(&worker.session, &[]).await.expect("an answer");
+            let mut held = answered(store.evict(&worker.session, &[]).await);
             held.sort_by(|(one, _), (other, _)| one.cmp(other));
             Told::Held(held)
         }
@@ -147,11 +92,54 @@ async fn play<W: World>(world: &W, worker: &mut Worker<W::Store>, step: Step) ->
             world.empty().await;
             Told::Nothing
         }
+        other => play_on(store, other).await,
     }
 }
 
-fn nothing(answer: Result<(), impl std::fmt::Debug>) -> Told {
-    answer.expect("an answer");
+/// Makes a step of a request that has to do with others, or of a run.
+async fn play_on<S: Waits + Runs>(store: &S, step: Step) -> Told {
+    match step {
+        Step::Park(key, nonce, park) => {
+            Told::Parked(answered(store.park(&owned(&key, nonce), &park).await))
+        }
+        Step::Intend(intent) => Told::Intended(answered(store.intend(&intent).await)),
+        Step::LetGo(key, nonce, resting) => {
+            Told::LetGo(answered(store.let_go(&owned(&key, nonce), &resting).await))
+        }
+        Step::ChildEnded(key, ended) => {
+            Told::Woken(answered(store.child_ended(&key, &ended).await))
+        }
+        Step::Resume(key, nonce, step) => {
+            Told::Children(answered(store.resume(&owned(&key, nonce), step).await))
+        }
+        Step::Due(again) => {
+            let mut due = answered(store.due(100, again).await);
+            due.sort_by(|one, other| one.key.cmp(&other.key));
+            Told::Due(due)
+        }
+        Step::AskVerdict(key, nonce, resting) => {
+            let owned = owned(&key, nonce);
+            Told::LetGo(answered(store.ask_verdict(&owned, &resting).await))
+        }
+        Step::Decide(key, verdict) => Told::Verdict(answered(store.decide(&key, &verdict).await)),
+        Step::Create(key, new) => {
+            let run = answered(store.create(&key, &new).await);
+            Told::Run(Some(Box::new(run)))
+        }
+        Step::Checkpoint(key, nonce, checkpoint) => {
+            let written = store.checkpoint(&owned(&key, nonce), &checkpoint).await;
+            Told::Checkpoint(answered(written))
+        }
+        other => panic!("{other:?} is played elsewhere"),
+    }
+}
+
+fn answered<T>(answer: Result<T, StoreFault>) -> T {
+    answer.expect("an answer")
+}
+
+fn nothing(answer: Result<(), StoreFault>) -> Told {
+    answered(answer);
     Told::Nothing
 }
 
@@ -181,20 +169,39 @@ fn in_order(renewal: Renewal) -> Renewal {
     }
 }
 
-/// What everybody can see of every request.
-async fn seen<S: Claims + Sessions + Records>(store: &S) -> Vec<Told> {
-    let keys: Vec<_> = (0..4).map(|n| request(&format!("r:{n}"))).collect();
-    let records = store.read(&keys).await.expect("an answer");
-    let told = records.into_iter().map(|record| {
-        Told::Record(record.map(|it| {
-            Box::new(Record {
-                first_claimed: it.first_claimed.map(|_| WallTime::from_unix_millis(0)),
-                age: Duration::ZERO,
-                ..it
-            })
-        }))
-    });
-    told.collect()
+/// What everybody can see: where every request stands, and more of the one that is `looked_at`.
+async fn seen<S: Records + Waits + Runs>(
+    store: &S,
+    cast: &[RequestKey],
+    looked_at: Option<&RequestKey>,
+) -> Vec<Told> {
+    let records = answered(store.read(cast).await).into_iter();
+    let mut told: Vec<_> = records
+        .map(|record| Told::Record(Box::new(record.map(timeless))))
+        .collect();
+    if let Some(key) = looked_at {
+        let run = answered(store.run(key).await);
+        let mut events = answered(store.events(key, 0).await);
+        for event in &mut events {
+            event.at = WallTime::from_unix_millis(0);
+        }
+        told.extend([
+            Told::Wait(answered(store.wait(key).await)),
+            Told::Outbox(answered(store.outbox(key).await)),
+            Told::Children(answered(store.children(key).await)),
+            Told::Run(run.map(Box::new)),
+            Told::Events(events),
+        ]);
+    }
+    told
+}
+
+fn timeless(record: Record) -> Record {
+    Record {
+        first_claimed: record.first_claimed.map(|_| WallTime::from_unix_millis(0)),
+        age: Duration::ZERO,
+        ..record
+    }
 }
 
 async fn staff<W: World>(world: &W, sessions: &[SessionId]) -> Vec<Worker<W::Store>> {
@@ -206,6 +213,19 @@ async fn staff<W: World>(world: &W, sessions: &[SessionId]) -> Vec<Worker<W::Sto
         workers.push(Worker { store, session });
     }
     workers
+}
+
+/// So that the next steps can follow.
+fn learn(author: &mut Author, step: Step, told: Told) {
+    match (step, told) {
+        (Step::Claim(key, nonce, _), Told::Claim(ClaimAnswer::Claimed(_))) => {
+            author.granted(key, nonce);
+        }
+        (Step::Checkpoint(key, ..), Told::Checkpoint(CheckpointAnswer::Written(revision))) => {
+            author.written(key, revision);
+        }
+        _ => {}
+    }
 }
 
 fn limit(options: &mut RedisOptions) {
@@ -225,20 +245,20 @@ async fn the_twin_and_the_scripts_answer_alike_whatever_happens() {
         staff(&redis, &sessions).await,
     );
 
-    let mut author = Author {
-        chance,
-        nonces: Vec::new(),
-    };
+    let mut author = Author::new(chance);
     for n in 0..STEPS {
         let (who, step) = (author.pick(WORKERS), author.step());
         let case = format!("PURUTO_TEST_SEED={seed}, step {n}: worker {who}, {step:?}");
         let (our, their) = (&mut ours[who], &mut theirs[who]);
+        let (key, cast) = (step.key().cloned(), author.cast());
         let expected = play(&twin, our, step.clone()).await;
-        assert_eq!(play(&redis, their, step).await, expected, "{case}");
+        let told = play(&redis, their, step.clone()).await;
+        assert_eq!(told, expected, "{case}");
         assert_eq!(
-            seen(redis.store()).await,
-            seen(twin.store()).await,
+            seen(redis.store(), &cast, key.as_ref()).await,
+            seen(twin.store(), &cast, key.as_ref()).await,
             "{case}"
         );
+        learn(&mut author, step, told);
     }
 }
