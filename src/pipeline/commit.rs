@@ -15,6 +15,7 @@ use super::{
 use crate::{
     broker::{StoredResult, WalkBroker},
     contract::{ErrorCode, InvocationResult, IpcKind, Outcome, ResultError, Spent},
+    handler::crash::CrashPoint,
     store::{Commit, CommitAnswer, WalkStore},
     telemetry::labels::CommitOutcome,
 };
@@ -41,6 +42,9 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
                     metrics.committed(CommitOutcome::Committed);
                     metrics.finished(finished(&ran.outcome));
                     trail::committed(&ran.asked, &ran.hold, &body);
+                    if ran.hold.kin.lineage.is_some() {
+                        self.ports.crash.reached(CrashPoint::AfterChildCommit);
+                    }
                     return Ok(Committed::fresh(ran, body));
                 }
                 Ok(CommitAnswer::Lost) => {

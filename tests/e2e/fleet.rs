@@ -117,8 +117,14 @@ impl Fleet {
 
     /// A worker process that serves this target alone.
     pub(crate) async fn worker_for(&self, name: &str, target: &str) -> Worker {
+        self.worker_with(name, ("PURUTO_WORKER__TARGETS", target))
+            .await
+    }
+
+    /// A worker process that serves, with one more variable for itself.
+    pub(crate) async fn worker_with(&self, name: &str, variable: (&str, &str)) -> Worker {
         let mut variables = self.variables.clone();
-        variables.push(("PURUTO_WORKER__TARGETS".to_owned(), target.to_owned()));
+        variables.push((variable.0.to_owned(), variable.1.to_owned()));
         let folder = self.servers.folder();
         let worker = Worker::launch(name, folder, &variables, &self.chance).await;
         worker.until_ready().await;

@@ -26,6 +26,7 @@ mod bad_input;
 mod by_hand;
 mod command;
 mod crash;
+mod delegation;
 mod dlq;
 mod doctor;
 mod elsewhere;

@@ -52,8 +52,15 @@ impl Records {
         None
     }
 
+    /// When a request got its result, in milliseconds since 1970 by the server's clock; `None` while
+    /// it has none.
+    pub(crate) async fn done_at(&mut self, target: &str, id: &str) -> Option<u64> {
+        let at = self.field(target, id, "t1").await?;
+        Some(at.parse().expect("a number"))
+    }
+
     /// A field of a request's record, in whichever partition that is.
-    async fn field(&mut self, target: &str, id: &str, field: &str) -> Option<String> {
+    pub(crate) async fn field(&mut self, target: &str, id: &str, field: &str) -> Option<String> {
         for partition in 0..PARTITIONS {
             let key = format!("puruto:{{p{partition:02}}}:req:{target}:{id}");
             let value: Option<String> = self.0.hget(key, field).await.expect("a field");

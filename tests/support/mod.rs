@@ -7,6 +7,7 @@
     reason = "every test file is a program of its own and uses its own part"
 )]
 
+pub(crate) mod asking;
 pub(crate) mod doorman;
 pub(crate) mod foreign;
 pub(crate) mod raw;

@@ -1,0 +1,76 @@
+//! A parent goes on once as many children have ended as it waits for; the rest is cancelled.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{answer, asking, child_of, let_all_ask};
+use crate::{
+    fleet::Fleet,
+    patience::until,
+    support::asking::{asker, child, leaves::Leaves},
+    wire::RESULTS,
+};
+
+/// Asks these children in turn of somebody who answers at once or never, and waits for `join` of
+/// them; the result, and what became of each child.
+async fn joined(join: Value, children: &[&str]) -> (Value, Vec<Value>) {
+    let quick = Leaves::after(Duration::ZERO).await;
+    let slow = Leaves::held_back().await;
+    let purutos = [
+        ("clerk", asker(1)),
+        ("quick", quick.puruto(4)),
+        ("slow", slow.puruto(4)),
+    ];
+    let fleet = Fleet::of(&purutos.each_ref().map(|it| (it.0, it.1.as_str()))).await;
+    let_all_ask(&fleet, &["clerk", "quick", "slow"]);
+    let _worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    let asked: Vec<_> = (0..)
+        .zip(children)
+        .map(|(at, target)| child(target, format!("leaf {at}")))
+        .collect();
+    let parent = asking("r-1", "clerk", &json!({"ask": asked, "join": join}));
+    wire.ask(&parent).await;
+
+    let result = answer(&wire, &parent).await;
+    let mut ends = Vec::new();
+    for (at, target) in (0..).zip(children) {
+        ends.push(answer(&wire, &child_of(&parent, at, target)).await);
+    }
+    until("nobody listens to the slow model", async || {
+        (slow.open() == 0).then_some(())
+    })
+    .await;
+    wire.until_all_is_done().await;
+    assert_eq!(wire.messages(RESULTS).await, children.len() as u64 + 1);
+    (result, ends)
+}
+
+fn codes(ends: &[Value]) -> Vec<&Value> {
+    ends.iter().map(|it| &it["error"]["code"]).collect()
+}
+
+#[tokio::test]
+async fn a_parent_that_waits_for_any_goes_on_with_the_first_and_the_rest_is_cancelled() {
+    let (result, ends) = joined(json!("any"), &["slow", "quick", "slow"]).await;
+
+    let said = json!(["dropped", "leaf 1", "dropped"]);
+    assert_eq!(result["result"]["said"], said, "{result}");
+    assert_eq!(
+        codes(&ends),
+        [&json!("CANCELLED"), &Value::Null, &json!("CANCELLED")]
+    );
+}
+
+#[tokio::test]
+async fn a_parent_that_waits_for_two_of_three_goes_on_with_two_and_the_third_is_cancelled() {
+    let (result, ends) = joined(json!(2), &["quick", "slow", "quick"]).await;
+
+    let said = json!(["leaf 0", "dropped", "leaf 2"]);
+    assert_eq!(result["result"]["said"], said, "{result}");
+    assert_eq!(
+        codes(&ends),
+        [&Value::Null, &json!("CANCELLED"), &Value::Null]
+    );
+}
