@@ -1,6 +1,8 @@
 //! The foreign clients that other tests drive the fleet with: they are there and reach a server,
-//! and where one cannot be had that is said or fails.
+//! and where one cannot be had that is said or fails. And servers of tools that others wrote, as
+//! agents use them.
 
+mod mcp;
 #[path = "../support/mod.rs"]
 mod support;
 

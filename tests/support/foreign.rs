@@ -1,5 +1,6 @@
-//! What nobody here wrote: the `nats` command line and `nats-py`, which are clients of NATS, and
-//! `llmock`, `aimock` and a small real model, which are model servers.
+//! What nobody here wrote: the `nats` command line and `nats-py`, which are clients of NATS,
+//! `llmock`, `aimock` and a small real model, which are model servers, and `mcp`, with which servers
+//! of tools are written.
 //!
 //! Owns where they are found or installed, and what becomes of a test where one cannot be had. A
 //! test asks with [`need`]:
@@ -13,6 +14,7 @@
 pub(crate) mod aimock;
 mod folder;
 pub(crate) mod llmock;
+pub(crate) mod mcp;
 pub(crate) mod mock;
 pub(crate) mod nats_cli;
 pub(crate) mod python;
@@ -27,7 +29,7 @@ use puruto_fleet::{
     dev::{error::DevError, model::ModelServer},
 };
 
-use self::{mock::Mock, nats_cli::NatsCli, python::Python};
+use self::{mcp::PythonWithMcp, mock::Mock, nats_cli::NatsCli, python::Python};
 use super::{guard, places, say};
 
 /// The `nats` command line for the servers at `url`, built first on a machine that has none.
@@ -39,6 +41,12 @@ pub(crate) async fn nats_cli(url: &str) -> Result<NatsCli, Missing> {
 /// A Python with `nats-py`, which is fetched first on a machine that has not got it.
 pub(crate) async fn python_with_nats() -> Result<Python, Missing> {
     Python::obtain(&places()).await
+}
+
+/// A Python with the SDK of the Model Context Protocol, which is fetched first on a machine that has
+/// not got it.
+pub(crate) async fn python_with_mcp() -> Result<PythonWithMcp, Missing> {
+    PythonWithMcp::obtain(&places()).await
 }
 
 /// `llmock` with these settings of its own, which is fetched first on a machine that has not got it.

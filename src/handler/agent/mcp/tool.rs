@@ -12,10 +12,6 @@ use crate::handler::agent::tools::{IdempotencyKey, Tool, ToolFailed};
 
 /// Under which name a call carries its key: a server that has seen it need not do it again.
 const IDEMPOTENCY_KEY: &str = "puruto/idempotency-key";
-/// Longest description that a model is shown, in characters.
-const DESCRIPTION_CHARS_MAX: usize = 2_000;
-/// Largest schema that a model is shown, in bytes of JSON.
-const SCHEMA_BYTES_MAX: usize = 32 << 10;
 
 /// What `server` offers of what is allowed, by name.
 pub(super) async fn offered_by(server: &Arc<Server>) -> Result<Vec<Arc<dyn Tool>>, ToolFailed> {
@@ -31,7 +27,7 @@ pub(super) async fn offered_by(server: &Arc<Server>) -> Result<Vec<Arc<dyn Tool>
     let mut tools: Vec<_> = listed
         .iter()
         .filter(|tool| allowed.is_none_or(|allowed| allowed.contains(&*tool.name)))
-        .filter_map(|tool| McpTool::of(server, tool))
+        .map(|tool| McpTool::of(server, tool))
         .collect();
     tell_missing(server, allowed, &tools);
     tools.sort_by(|one, other| one.name.cmp(&other.name));
@@ -64,20 +60,13 @@ impl fmt::Debug for McpTool {
 }
 
 impl McpTool {
-    /// None where its schema is too large to be shown.
-    fn of(server: &Arc<Server>, tool: &model::Tool) -> Option<Self> {
-        let schema = Value::Object(Map::clone(&tool.input_schema));
-        if schema.to_string().len() > SCHEMA_BYTES_MAX {
-            tracing::warn!(server = server.name(), tool = %tool.name, "the schema of a tool is too large");
-            return None;
-        }
-        let description = tool.description.as_deref().unwrap_or_default();
-        Some(Self {
+    fn of(server: &Arc<Server>, tool: &model::Tool) -> Self {
+        Self {
             server: Arc::clone(server),
             name: tool.name.clone().into_owned(),
-            description: description.chars().take(DESCRIPTION_CHARS_MAX).collect(),
-            schema,
-        })
+            description: tool.description.clone().unwrap_or_default().into_owned(),
+            schema: Value::Object(Map::clone(&tool.input_schema)),
+        }
     }
 
     async fn called(
