@@ -26,6 +26,18 @@ impl<B: Asking, C: Records> Pipeline<B, C> {
         }
     }
 
+    /// A cancel was announced: it is written down, and everything below the request is cancelled
+    /// where that waits. Whoever has it in hand heard the announcement too.
+    pub async fn note_cancel(&self, key: &RequestKey) {
+        match self.ports.claims.cancel(key).await {
+            Ok(CancelAnswer::Waiting(children)) => {
+                self.cascade(children.into_iter().map(|it| it.key)).await;
+            }
+            Ok(CancelAnswer::Owned(_) | CancelAnswer::Flagged | CancelAnswer::AlreadyDone) => {}
+            Err(fault) => self.ports.store_faulted(&fault, "cancel"),
+        }
+    }
+
     async fn announce(&self, key: &RequestKey) {
         if let Err(fault) = self.ports.broker.announce_cancel(key).await {
             // The next renewal of its owner's session brings it.

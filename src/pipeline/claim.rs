@@ -9,12 +9,12 @@ use super::{
     Flight, Left, Pipeline, Session,
     admit::{Admitted, Asked, Plan},
     patience::Patience,
-    publish::{Committed, Found},
+    publish::{Committed, Found, answers},
     receive::{Received, Turned},
     trail,
 };
 use crate::{
-    broker::{Delivery, WalkBroker},
+    broker::{BrokerFault, Delivery, StoredResult, WalkBroker},
     contract::{IpcKind, ResultError},
     handler::CallsMade,
     store::{
@@ -276,8 +276,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     /// After the store was emptied a request without a record may have been answered before: the
     /// results stream then knows.
     async fn unless_published(&self, claimed: Box<Claimed>) -> Result<Claiming, Turned> {
-        let subject = self.ports.place_of(&claimed.asked);
-        match self.ports.broker.read_result(&subject).await {
+        match self.published_before(&claimed.asked).await {
             Ok(None) => Ok(Claiming::Ours(claimed)),
             Ok(Some(stored)) => Ok(Claiming::Answered(Box::new(
                 self.adopt(*claimed, stored).await?,
@@ -294,6 +293,22 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
                 Err(received.hand_over(asked.key, hold.nonce.into(), delay))
             }
         }
+    }
+
+    /// The answer to this very payload, wherever it stands: its place may be a stranger's.
+    async fn published_before(&self, asked: &Asked) -> Result<Option<StoredResult>, BrokerFault> {
+        let ids = (&asked.correlation, &asked.key.request);
+        let aside = self
+            .ports
+            .subjects
+            .result_aside(ids.0, ids.1, asked.fingerprint);
+        for subject in [self.ports.place_of(asked), aside] {
+            let stored = self.ports.broker.read_result(&subject).await?;
+            if let Some(stored) = stored.filter(|it| answers(it, asked)) {
+                return Ok(Some(stored));
+            }
+        }
+        Ok(None)
     }
 
     fn store_away(&self, received: Received) -> Turned {

@@ -338,7 +338,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
 }
 
 /// Whether a stored result is this request's: a stranger's message without our header is not.
-fn answers(stored: &StoredResult, asked: &Asked) -> bool {
+pub(super) fn answers(stored: &StoredResult, asked: &Asked) -> bool {
     stored.headers.get(Header::Fingerprint) == Some(asked.fingerprint.to_string().as_str())
 }
 

@@ -2,20 +2,33 @@
 
 use tokio::sync::mpsc;
 
-use crate::{broker::Broker, pipeline::InFlight, store::RequestKey};
+use super::supervisor::Leading;
+use crate::{
+    broker::WalkBroker,
+    pipeline::{InFlight, Pipeline},
+    store::{RequestKey, WalkStore},
+};
 
 /// Runs for the life of the worker. A cancel is announced over the broker; should that be lost, the
-/// session's next renewal brings it.
-pub(super) async fn deliver<B: Broker>(
+/// session's next renewal brings it. Whoever leads the fleet also writes it down, and cancels what
+/// is below a request that waits: nobody has that one in hand, and its announcer may know of no
+/// record.
+pub(super) async fn deliver<B: WalkBroker, C: WalkStore>(
+    pipeline: &Pipeline<B, C>,
     broker: &B,
     in_flight: &InFlight,
+    leading: &Leading,
     mut from_renewals: mpsc::UnboundedReceiver<RequestKey>,
 ) {
     loop {
-        let key = tokio::select! {
-            key = broker.next_cancel() => key,
-            Some(key) = from_renewals.recv() => key,
-        };
-        in_flight.cancel(&key);
+        tokio::select! {
+            key = broker.next_cancel() => {
+                in_flight.cancel(&key);
+                if leading.now() {
+                    pipeline.note_cancel(&key).await;
+                }
+            }
+            Some(key) = from_renewals.recv() => in_flight.cancel(&key),
+        }
     }
 }

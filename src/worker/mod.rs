@@ -25,5 +25,5 @@ pub use self::{
     presence::{Presence, WorkerReport},
     run::{Drained, Timing, Worker},
     sessions::announce,
-    supervisor::{LaneCare, Supervisor, Unserved, attend},
+    supervisor::{LaneCare, Leading, Supervisor, Unserved, attend},
 };

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{cancels, progress, pull::Puller};
+use super::{cancels, progress, pull::Puller, supervisor::Leading};
 use crate::{
     broker::{BrokerFault, WalkBroker},
     contract::Lane,
@@ -51,6 +51,8 @@ pub struct Worker<B, C> {
     pub sessions: SessionWatch,
     /// Requests to cancel, as renewals of the session bring them.
     pub cancelled: mpsc::UnboundedReceiver<RequestKey>,
+    /// Whether it leads the fleet.
+    pub leading: Leading,
     /// Its times.
     pub timing: Timing,
     /// Says that everything that is served is pulled: from then on callers find each target.
@@ -75,7 +77,7 @@ impl<B: WalkBroker + Clone, C: WalkStore> Worker<B, C> {
         }
         pullers.close();
         self.pulling.ok();
-        let side_work = self.broker.clone();
+        let (side_work, pipeline) = (self.broker.clone(), self.pipeline.clone());
         let (in_flight, sessions) = (self.in_flight.clone(), self.sessions.clone());
         let every = self.timing.progress_every;
         let drain = drained(
@@ -88,7 +90,13 @@ impl<B: WalkBroker + Clone, C: WalkStore> Worker<B, C> {
         let never = async {
             tokio::join!(
                 progress::report(&side_work, &in_flight, &sessions, every),
-                cancels::deliver(&side_work, &in_flight, self.cancelled),
+                cancels::deliver(
+                    &pipeline,
+                    &side_work,
+                    &in_flight,
+                    &self.leading,
+                    self.cancelled,
+                ),
             )
         };
         tokio::select! {

@@ -26,7 +26,10 @@ use std::time::Duration;
 
 use checker::check;
 use joints::Mischief;
-use puruto_fleet::store::twin::{Fault, Op};
+use puruto_fleet::{
+    broker::{Broker as _, Headers, ResultMessage},
+    store::twin::{Fault, Op},
+};
 use scenario::{SCENARIOS, Scenario};
 use serde_json::{Value, json};
 use world::World;
@@ -145,4 +148,26 @@ async fn a_claim_that_was_made_without_our_knowing_is_given_back() {
         worker.process(world.delivery().await).await;
     }
     check(&world, scenario, "claims unanswered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_stranger_put_in_a_results_place_is_not_taken_for_it_when_the_store_was_emptied() {
+    let world = World::new();
+    let _knows_the_store = world.worker(Mischief::None).await;
+    world.store.empty();
+    let forged = ResultMessage {
+        subject: scenario::place(),
+        headers: Headers::new(),
+        body: "forged".into(),
+    };
+    world.broker.publish_result(&forged).await.expect("stored");
+    world.publish(&scenario::body("pay", "pay_invoice"));
+    world.finish().await;
+
+    assert_eq!(world.executions(), 1);
+    let results = world.broker.results();
+    let own = results.iter().find(|(place, _)| **place != forged.subject);
+    let (_, own) = own.expect("a result beside the forged one");
+    let result: Value = serde_json::from_slice(&own.body).expect("JSON");
+    assert_eq!(result["status"], "ok", "{result}");
 }

@@ -27,7 +27,7 @@ use crate::{
         labels::ReloadOutcome,
         metrics::Metrics,
     },
-    worker::{Drained, Timing, Worker},
+    worker::{Drained, Leading, Timing, Worker},
 };
 
 /// What every part of the process shares.
@@ -166,6 +166,7 @@ async fn serve(
         in_flight,
         sessions,
         cancelled,
+        leading: Leading::default(),
         timing: timing(shared.config),
         pulling: checks.pulling,
         drain: ends.drain.clone(),

@@ -38,6 +38,7 @@ pub(super) fn start(
             clock: shared.clock.clone(),
             metrics: shared.metrics.clone(),
         },
+        leading: worker.leading.clone(),
         chance: shared.chance.clone(),
         metrics: shared.metrics.clone(),
     };

@@ -3,7 +3,13 @@
 //! Never by a worker that does not hear itself through the broker: cut off from it, it could not
 //! tell who is dead, nor give anything back, and would keep those from it who can.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::{
     sync::watch,
@@ -42,6 +48,22 @@ impl Lead {
     /// Whether nobody else can lead yet.
     pub(super) fn holds(&self) -> bool {
         Instant::now() < self.until
+    }
+}
+
+/// Whether this process leads, for whoever stands beside the supervisor. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Leading(Arc<AtomicBool>);
+
+impl Leading {
+    /// Whether it did when it last asked.
+    #[must_use]
+    pub fn now(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set(&self, leads: bool) {
+        self.0.store(leads, Ordering::Relaxed);
     }
 }
 

@@ -22,7 +22,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-pub use self::{attend::attend, lanes::LaneCare, unserved::Unserved};
+pub use self::{attend::attend, lanes::LaneCare, lease::Leading, unserved::Unserved};
 use self::{
     lease::Lead,
     verdict::{Seen, Verdict, verdict},
@@ -51,6 +51,8 @@ pub struct Supervisor<B, S> {
     pub lanes: LaneCare<B>,
     /// Ends what nobody pulls.
     pub unserved: Unserved<B, S>,
+    /// Says so while it leads.
+    pub leading: Leading,
     /// Jitter.
     pub chance: Chance,
     /// What is counted.
@@ -82,6 +84,7 @@ where
             ticks.tick().await;
             let lead = led.borrow().clone().filter(Lead::holds);
             self.metrics.set_supervisor(lead.is_some());
+            self.leading.set(lead.is_some());
             let Some(lead) = lead else {
                 suspects.clear();
                 continue;

@@ -4,4 +4,5 @@ mod crowded;
 mod deaths;
 mod lanes;
 mod unserved;
+mod waits;
 mod world;

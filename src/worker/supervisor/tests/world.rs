@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::super::{LaneCare, Supervisor, Unserved, attend, verdict::STABLE_FOR};
+use super::super::{LaneCare, Leading, Supervisor, Unserved, attend, verdict::STABLE_FOR};
 use crate::{
     broker::{Broker as _, Delivery, Headers, Pull as _, twin::BrokerTwin},
     clock::{Chance, Clock, WallTime},
@@ -82,6 +82,7 @@ impl World {
                 metrics: metrics.clone(),
             },
             unserved: self.unserved(&sessions, &metrics),
+            leading: Leading::default(),
             chance: self.chance.clone(),
             metrics: metrics.clone(),
         };
@@ -176,6 +177,11 @@ impl World {
 
     /// `process` claims what is delivered next to `clerk`; under this nonce.
     pub(super) async fn clerk_holds(&self, process: &Process, id: &str) -> Nonce {
+        self.clerk_takes(process, id).await.0
+    }
+
+    /// The same, and the delivery.
+    pub(super) async fn clerk_takes(&self, process: &Process, id: &str) -> (Nonce, Delivery) {
         let clerk: PurutoName = "clerk".parse().unwrap();
         let mut lane = self.broker.lane(&clerk, Lane::Normal).await.unwrap();
         lane.demand(1);
@@ -188,7 +194,7 @@ impl World {
         let nonce = claim.nonce;
         let answer = self.store.claim(claim).await;
         assert!(matches!(answer, Ok(ClaimAnswer::Claimed(_))), "{answer:?}");
-        nonce
+        (nonce, delivery)
     }
 
     pub(super) fn claim(&self, process: &Process, id: &str, delivery: &Delivery) -> Claim {
