@@ -5,6 +5,7 @@
 use std::{fmt, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize, Serializer, de};
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::{
@@ -28,6 +29,8 @@ pub struct ModelCall {
     pub max_tokens: Option<MaxTokens>,
     /// The form that the answer must have.
     pub answer: AnswerShape,
+    /// What the model may ask to have called; it is told of nothing where there is none.
+    pub tools: Arc<[ToolDefinition]>,
     /// No attempt starts at or after this moment, and a running one ends there.
     pub deadline: Instant,
     /// How often the server was called for it already, perhaps by another worker.
@@ -56,6 +59,7 @@ impl ModelCall {
             temperature: None,
             max_tokens: None,
             answer: AnswerShape::Text,
+            tools: Arc::default(),
             deadline,
             made: CallCount::default(),
             when_spent: WhenSpent::default(),
@@ -99,6 +103,17 @@ impl ModelCall {
             .find(|message| message.role == Role::User)
             .map_or("", |message| &message.content)
     }
+}
+
+/// A tool that a model may ask to have called.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolDefinition {
+    /// What the model calls it: 1 to 64 of letters, digits, `_` and `-`.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its arguments: that of an object.
+    pub parameters: Value,
 }
 
 /// One turn of the conversation.

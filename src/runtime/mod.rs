@@ -48,7 +48,7 @@ pub use self::{
     answer::{FinishReason, ModelAnswer, ToolCall, Usage},
     call::{
         InvalidModelName, InvalidTemperature, MaxTokens, Message, ModelCall, ModelName, Role,
-        Temperature,
+        Temperature, ToolDefinition,
     },
     failure::{CallFailed, RouteEnded},
     fault::Fault,

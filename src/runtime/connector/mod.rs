@@ -25,6 +25,7 @@ mod streamed;
 mod streaming_tests;
 #[cfg(test)]
 mod test_server;
+mod tools;
 /// How bytes get to a model server and back.
 pub mod transport;
 

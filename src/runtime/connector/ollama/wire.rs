@@ -10,6 +10,7 @@ use crate::runtime::{
     connector::{
         estimate,
         fields::{object, object_in, taken},
+        tools::{self, Tool},
     },
     contract::{AnswerShape, Draft, DraftUsage},
     fault::{HttpStatus, Refusal},
@@ -33,6 +34,8 @@ struct Request<'c> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<Format<'c>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'c>>,
     options: Options,
 }
 
@@ -70,6 +73,7 @@ pub(super) fn request(call: &ModelCall, defaults: Options, shape: &AnswerShape) 
         messages: messages.collect(),
         stream: call.tokens.is_some(),
         format: Format::of(shape),
+        tools: tools::of(call),
         options: Options {
             temperature: call.temperature.or(defaults.temperature),
             num_predict: call.max_tokens.or(defaults.num_predict),

@@ -8,7 +8,10 @@ use serde_json::{Map, Value};
 use super::refusal;
 use crate::runtime::{
     Fault, MaxTokens, ModelCall, Role, Temperature,
-    connector::fields::{object, object_in, taken, violated},
+    connector::{
+        fields::{object, object_in, taken, violated},
+        tools::{self, Tool},
+    },
     contract::{AnswerShape, Draft, DraftUsage},
 };
 
@@ -36,6 +39,8 @@ pub(in super::super) struct Request<'c> {
     max_tokens: Option<MaxTokens>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<ResponseFormat<'c>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'c>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
@@ -95,6 +100,7 @@ impl<'c> Request<'c> {
             temperature: call.temperature.or(defaults.temperature),
             max_tokens: call.max_tokens.or(defaults.max_tokens),
             response_format: ResponseFormat::of(&call.answer).filter(|_| defaults.send_schema),
+            tools: tools::of(call),
             stream: call.tokens.is_some(),
             stream_options: counted.then_some(StreamOptions {
                 include_usage: true,
