@@ -66,6 +66,19 @@ impl Routes {
         self.first.model()
     }
 
+    /// What the route that is asked first is called: `provider/model`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        name_of(&self.first)
+    }
+
+    /// The route with this name; the first of several.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<RouteAt> {
+        let mut names = self.all().map(name_of);
+        names.position(|it| it == name).map(RouteAt)
+    }
+
     /// Asks one route after the other, each for its own model, until there is an answer or none
     /// is to be had before the deadline. Where there are several, `metadata.route` of the answer
     /// says which one it came from.
@@ -73,12 +86,23 @@ impl Routes {
     /// # Errors
     /// What the last route ended in that was asked, and each of those before it.
     pub async fn call(&self, call: &ModelCall) -> Result<ModelAnswer, CallFailed> {
-        let mut fallbacks = self.fallbacks.iter();
+        self.call_from(RouteAt::default(), call).await
+    }
+
+    /// As [`Routes::call`], with the route `chosen` asked before all others.
+    ///
+    /// # Errors
+    /// As [`Routes::call`].
+    pub async fn call_from(
+        &self,
+        chosen: RouteAt,
+        call: &ModelCall,
+    ) -> Result<ModelAnswer, CallFailed> {
         let mut asked = Asked::default();
-        let mut route = &self.first;
+        let (mut route, mut others) = self.in_order(chosen);
         loop {
             let at = asked.0.len();
-            let next = fallbacks.next();
+            let next = others.next();
             let when_spent = next.map_or(call.when_spent, |_| WhenSpent::Stop);
             let failed = match route.call(&along(route, at, when_spent, call)).await {
                 Ok(answer) => return Ok(self.told(answer, route, at)),
@@ -94,6 +118,17 @@ impl Routes {
         }
     }
 
+    fn all(&self) -> impl Iterator<Item = &AgentRuntime> {
+        [&self.first].into_iter().chain(&self.fallbacks)
+    }
+
+    fn in_order(&self, chosen: RouteAt) -> (&AgentRuntime, impl Iterator<Item = &AgentRuntime>) {
+        let others = self.all().enumerate();
+        let others = others.filter(move |(at, _)| *at != chosen.0);
+        let chosen = self.all().nth(chosen.0);
+        (chosen.unwrap_or(&self.first), others.map(|(_, it)| it))
+    }
+
     fn told(&self, mut answer: ModelAnswer, route: &AgentRuntime, index: usize) -> ModelAnswer {
         if !self.fallbacks.is_empty() {
             let (provider, model) = (route.provider(), route.model());
@@ -102,6 +137,14 @@ impl Routes {
         }
         answer
     }
+}
+
+/// One of several routes; see [`Routes::find`]. The first by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouteAt(usize);
+
+fn name_of(route: &AgentRuntime) -> String {
+    format!("{}/{}", route.provider(), route.model())
 }
 
 /// The call as the route number `index` is asked it.

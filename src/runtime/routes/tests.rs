@@ -281,3 +281,19 @@ fn each_fault_passes_on_or_ends_the_call() {
         assert!(!passes_on(&fault), "{fault}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_route_is_found_by_its_name_and_asked_before_the_others() {
+    let away = Arc::default();
+    let routes = routes(&["answer = \"a\"", DOWN, "answer = \"c\""], &away);
+    assert_eq!(routes.name(), "simulated/m-0");
+    assert_eq!(routes.find("simulated/m-9"), None);
+    let chosen = routes.find("simulated/m-1").expect("the second");
+    let answer = routes.call_from(chosen, &call(HOUR)).await;
+    let answer = answer.expect("an answer");
+    assert_eq!((answer.model.as_str(), &*answer.content), ("m-0", "a"));
+    assert_eq!(left(&away), ["m-1 server_error"]);
+    let last = routes.find("simulated/m-2").expect("the third");
+    let answer = routes.call_from(last, &call(HOUR)).await;
+    assert_eq!(answer.expect("an answer").content, "c");
+}
