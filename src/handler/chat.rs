@@ -35,6 +35,18 @@ pub enum OnCircuitOpen {
     Park,
 }
 
+impl OnCircuitOpen {
+    /// How long a request waits whose call failed so; `None` where it does not wait.
+    pub(super) fn parks(self, failed: &CallFailed) -> Option<Duration> {
+        match (self, &failed.fault) {
+            (Self::Park, Fault::CircuitOpen { retry_in, .. }) => {
+                Some((*retry_in).clamp(PARKED_MIN, PARKED_MAX))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// How a model is asked for its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Answering {
@@ -114,15 +126,10 @@ impl Chat {
     async fn asked(&self, call: &ModelCall) -> Result<ModelAnswer, CallFailed> {
         loop {
             let outcome = self.models.call(call).await;
-            match (self.on_circuit_open, outcome) {
-                (
-                    OnCircuitOpen::Park,
-                    Err(CallFailed {
-                        fault: Fault::CircuitOpen { retry_in, .. },
-                        ..
-                    }),
-                ) => call.wait(retry_in.clamp(PARKED_MIN, PARKED_MAX)).await,
-                (_, outcome) => return outcome,
+            let failed = outcome.as_ref().err();
+            match failed.and_then(|it| self.on_circuit_open.parks(it)) {
+                Some(delay) => call.wait(delay).await,
+                None => return outcome,
             }
         }
     }
@@ -181,7 +188,7 @@ fn result_of(answer: &ModelAnswer) -> Value {
 }
 
 /// The first line that says something, cut to a readable length.
-fn summary_of(content: &str) -> String {
+pub(super) fn summary_of(content: &str) -> String {
     let line = content.lines().map(str::trim).find(|line| !line.is_empty());
     let line = line.unwrap_or_default();
     match line.char_indices().nth(SUMMARY_CHARS_MAX) {

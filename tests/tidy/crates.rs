@@ -7,6 +7,8 @@ const HOMES: &[(&str, &str)] = &[
     ("async_nats", "src/broker/nats"),
     // Unmaintained: to be replaced by changing one file.
     ("backoff", "src/runtime/backoff.rs"),
+    // Small: to be replaced by changing one file.
+    ("bm25", "src/handler/agent/documents/ranking.rs"),
     ("jsonschema", "src/runtime/contract/schema"),
     ("redis", "src/store/redis"),
     ("reqwest", "src/handler/agent/mcp"),

@@ -12,6 +12,7 @@ mod validator;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::shape::unfenced;
 use self::validator::SchemaValidator;
 pub use self::{
     coercer::Coercion,

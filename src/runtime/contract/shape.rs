@@ -89,7 +89,7 @@ fn unfit(violations: Vec<Violation>, answer: ModelAnswer) -> Fault {
 }
 
 /// What stands in the fence, when one encloses the whole text: models are fond of it.
-fn unfenced(text: &str) -> Option<&str> {
+pub(crate) fn unfenced(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("```")?.strip_suffix("```")?;
     let (language, inner) = inner.split_once('\n')?;
     let named = language.trim();

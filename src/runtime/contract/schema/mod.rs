@@ -53,7 +53,7 @@ impl AnswerSchema {
     }
 
     /// In which ways `json`, the answer's content, breaks it: the first twenty.
-    pub(super) fn violations(&self, json: &Value) -> Vec<Violation> {
+    pub(crate) fn violations(&self, json: &Value) -> Vec<Violation> {
         let errors = self.0.validator.iter_errors(json);
         let violations = errors.flat_map(|error| violations::of(&error));
         violations.take(VIOLATIONS_MAX).collect()
