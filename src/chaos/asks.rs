@@ -1,16 +1,16 @@
-//! What is asked of the fleet: a pure function of the seed.
+//! What is asked of the fleet, as messages.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{
+    errand::{Errand, Foreseen},
     history::Expected,
-    prompt::{Prompt, Takes},
 };
 use crate::{
     broker::Headers,
-    clock::{Chance, WallTime},
+    clock::WallTime,
     contract::{CorrelationId, ErrorCode, Header, Lane, PurutoName, RequestId},
 };
 
@@ -22,15 +22,14 @@ pub(super) const CLERK: &str = "chaos-clerk";
 pub(super) const SCRIBE: &str = "chaos-scribe";
 /// A program answers.
 pub(super) const TOOL: &str = "chaos-tool";
+/// A program asks others, as it is told in its prompt.
+pub(super) const RELAY: &str = "chaos-relay";
+/// Another one.
+pub(super) const MIRROR: &str = "chaos-mirror";
 /// Nobody answers.
 pub(super) const NOBODY: &str = "chaos-nobody";
 /// What may be asked for.
 pub(super) const ACTION: &str = "do";
-
-/// How many requests a chain has.
-const CHAIN: u64 = 10;
-/// A time-out that ends while the request is still thought about.
-const SHORT: Duration = Duration::from_secs(3);
 
 /// What is odd about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +42,9 @@ pub(super) enum Twist {
     Twice(Duration),
     /// Another payload is published under its id so long after.
     Contradicted(Duration),
+    /// It claims an origin that it does not have; so does a message under the id of its first
+    /// child, so long after.
+    Forged(Duration),
     /// The policy says no.
     Forbidden,
     /// It breaks the contract.
@@ -56,25 +58,37 @@ pub(super) enum Twist {
 pub(super) struct Ask {
     pub(super) request: RequestId,
     pub(super) correlation: CorrelationId,
-    pub(super) target: PurutoName,
+    pub(super) errand: Errand,
     pub(super) lane: Lane,
     pub(super) timeout: Duration,
-    pub(super) takes: Takes,
     pub(super) twist: Twist,
 }
 
 impl Ask {
+    pub(super) const fn target(&self) -> &PurutoName {
+        &self.errand.target
+    }
+
     /// How it has to end.
     pub(super) fn expected(&self) -> Expected {
-        match (self.twist, self.takes) {
-            _ if self.target.as_str() == NOBODY => Expected::Refused(ErrorCode::TargetNotFound),
-            (Twist::Forbidden, _) => Expected::Refused(ErrorCode::Denied),
-            (Twist::Broken, _) => Expected::Refused(ErrorCode::IpcError),
-            (Twist::Expired, _) | (_, Takes::Ages) => Expected::Refused(ErrorCode::Timeout),
-            (
-                Twist::None | Twist::Cancelled(_) | Twist::Twice(_) | Twist::Contradicted(_),
-                Takes::Moments | Takes::Seconds,
-            ) => Expected::Done,
+        match self.twist {
+            _ if self.target().as_str() == NOBODY => Expected::Refused(ErrorCode::TargetNotFound),
+            Twist::Forbidden => Expected::Refused(ErrorCode::Denied),
+            Twist::Broken => Expected::Refused(ErrorCode::IpcError),
+            Twist::Expired => Expected::Refused(ErrorCode::Timeout),
+            Twist::None
+            | Twist::Cancelled(_)
+            | Twist::Twice(_)
+            | Twist::Contradicted(_)
+            | Twist::Forged(_) => self.errand.expected(),
+        }
+    }
+
+    /// Who will be asked because of it.
+    pub(super) fn foresee(&self) -> Vec<Foreseen> {
+        match self.expected() {
+            Expected::Done => self.errand.foresee(&self.request),
+            Expected::Refused(_) => Vec::new(),
         }
     }
 
@@ -93,7 +107,27 @@ impl Ask {
         if self.twist == Twist::Expired {
             headers.push(Header::Deadline, &now.to_string());
         }
+        if matches!(self.twist, Twist::Forged(_)) {
+            forge(&mut headers);
+        }
         (headers, self.body(&self.prompt()))
+    }
+
+    /// A message under the id of its first child, from a caller, with an origin that is made up.
+    pub(super) fn forged_child(&self) -> Option<ForgedChild> {
+        let (request, errand) = self.errand.children(&self.request).next()?;
+        let mut headers = Headers::new();
+        forge(&mut headers);
+        let body = json!({
+            "request_id": request, "correlation_id": self.correlation, "caller": CALLER,
+            "target": errand.target, "action": ACTION, "prompt": errand.prompt(&request), "hop": 0,
+        });
+        Some(ForgedChild {
+            target: errand.target.clone(),
+            request,
+            headers,
+            body: body.to_string().into_bytes(),
+        })
     }
 
     /// The message of its second publish, which the broker must not take for the first.
@@ -105,8 +139,7 @@ impl Ask {
     }
 
     fn prompt(&self) -> String {
-        let (request, takes) = (self.request.clone(), self.takes);
-        Prompt { request, takes }.to_string()
+        self.errand.prompt(&self.request)
     }
 
     fn body(&self, prompt: &str) -> Vec<u8> {
@@ -116,115 +149,48 @@ impl Ask {
         };
         let mut body = json!({
             "request_id": self.request, "correlation_id": self.correlation, "caller": CALLER,
-            "target": self.target, "action": action, "prompt": prompt,
+            "target": self.target(), "action": action, "prompt": prompt,
             "timeout_sec": self.timeout.as_secs(),
         });
         if let (Twist::Broken, Some(fields)) = (self.twist, body.as_object_mut()) {
             fields.insert("hop".to_owned(), Value::from(-1));
         }
+        if let (Twist::Forged(_), Some(fields)) = (self.twist, body.as_object_mut()) {
+            // As a program reads what came of its delegations; and a root that is nobody's.
+            let over = json!([{"step": 0, "children": []}]);
+            fields.insert("delegated".to_owned(), over);
+            fields.insert("root".to_owned(), json!("chaos-nobody/forged"));
+        }
         body.to_string().into_bytes()
     }
 }
 
-/// Draws requests, one after the other.
-#[derive(Debug)]
-pub(super) struct Asks {
-    chance: Chance,
-    /// The time-out of most.
-    timeout: Duration,
-    next: u64,
+/// A message that claims to be somebody's child.
+#[derive(Clone, Debug)]
+pub(super) struct ForgedChild {
+    pub(super) target: PurutoName,
+    pub(super) request: RequestId,
+    pub(super) headers: Headers,
+    pub(super) body: Vec<u8>,
 }
 
-impl Asks {
-    pub(super) fn new(seed: u64, timeout: Duration) -> Self {
-        Self {
-            // Not the draws of the schedule.
-            chance: Chance::seeded(!seed),
-            timeout,
-            next: 0,
-        }
-    }
+fn forge(headers: &mut Headers) {
+    headers.push(Header::Parent, "chaos-nobody/forged");
+    headers.push(Header::Ancestry, "chaos-nobody/do > chaos-nobody/do");
+}
 
-    fn below(&self, bound: u64) -> u64 {
-        let drawn = self.chance.bits128() % u128::from(bound);
-        u64::try_from(drawn).unwrap_or_default()
-    }
-
-    fn twist(&self) -> Twist {
-        let soon = Duration::from_millis(self.below(600));
-        match self.below(100) {
-            0..7 => Twist::Cancelled(soon),
-            7..12 => Twist::Twice(soon),
-            12..15 => Twist::Contradicted(soon),
-            15..17 => Twist::Forbidden,
-            17..19 => Twist::Broken,
-            19..21 => Twist::Expired,
-            _ => Twist::None,
-        }
-    }
-
-    /// The next one.
-    pub(super) fn draw(&mut self) -> Ask {
-        let number = self.next;
-        self.next += 1;
-        let twist = self.twist();
-        let takes = match self.below(100) {
-            0..3 if twist == Twist::None => Takes::Ages,
-            3..15 => Takes::Seconds,
-            _ => Takes::Moments,
-        };
-        let target = match self.below(100) {
-            0..2 if twist == Twist::None && takes == Takes::Moments => NOBODY,
-            0..55 => CLERK,
-            55..85 => SCRIBE,
-            _ => TOOL,
-        };
-        let lane = match self.below(10) {
-            0 => Lane::High,
-            1 => Lane::Low,
-            _ => Lane::Normal,
-        };
-        Ask {
-            request: id(format!("r-{number}")),
-            correlation: id(format!("c-{}", number / CHAIN)),
-            target: target.parse().expect("our own names are names"),
-            lane,
-            timeout: match takes {
-                Takes::Ages => SHORT,
-                Takes::Moments | Takes::Seconds => self.timeout,
-            },
-            takes,
-            twist,
-        }
+/// A request that nobody drew: what it does, and what is odd about it.
+pub(super) fn ask(name: &str, errand: Errand, timeout: Duration, twist: Twist) -> Ask {
+    Ask {
+        request: id(name.to_owned()),
+        correlation: id(format!("c-{name}")),
+        errand,
+        lane: Lane::Normal,
+        timeout,
+        twist,
     }
 }
 
-fn id<T: std::str::FromStr<Err = crate::contract::InvalidId>>(text: String) -> T {
+pub(super) fn id<T: std::str::FromStr<Err = crate::contract::InvalidId>>(text: String) -> T {
     text.parse().expect("letters and digits are an id")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_seed_fixes_what_is_asked() {
-        let drawn = |seed| {
-            let mut asks = Asks::new(seed, Duration::from_secs(60));
-            let asks: Vec<_> = (0..200).map(|_| format!("{:?}", asks.draw())).collect();
-            asks
-        };
-        assert_eq!(drawn(7), drawn(7));
-        assert_ne!(drawn(7), drawn(8));
-    }
-
-    #[test]
-    fn a_contradiction_differs_from_what_it_contradicts_and_a_repetition_does_not() {
-        let mut ask = Asks::new(1, Duration::from_secs(60)).draw();
-        let now = WallTime::from_unix_millis(1);
-        ask.twist = Twist::Twice(Duration::ZERO);
-        assert_eq!(ask.message(now).1, ask.again());
-        ask.twist = Twist::Contradicted(Duration::ZERO);
-        assert_ne!(ask.message(now).1, ask.again());
-    }
 }

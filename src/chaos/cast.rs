@@ -1,11 +1,14 @@
 //! The Purutos of a run: one that a scripted model answers for, one that our own stub answers for,
-//! one that a program answers for, and the caller that may ask them.
+//! one that a program answers for, two that ask others, and the caller that may ask them.
 
-use std::{fs, io, path::Path};
+use std::{collections::BTreeMap, fs, io, path::Path};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::asks::{ACTION, CALLER, CLERK, NOBODY, SCRIBE, TOOL};
+use super::{
+    asks::{ACTION, CALLER, CLERK, MIRROR, NOBODY, RELAY, SCRIBE, TOOL},
+    errand::HOPS_MAX,
+};
 
 /// The variable with the stub's key.
 pub(super) const KEY_VARIABLE: &str = "PURUTO_CHAOS_KEY";
@@ -50,26 +53,81 @@ printf '{"request_id":"%s","correlation_id":"%s","status":"ok","duration_ms":1,'
 printf '"result":{"summary":"answer of %s"}}' $$
 "#;
 
+/// How many run slots a relay has in one worker: few, so that one that kept them while it waits
+/// would soon stand still.
+pub(super) const RELAY_SLOTS: usize = 2;
+
+/// Says what it is told to ask, then answers. Each of its turns is another process.
+const RELAY_PROGRAM: &str = r#"
+read -r request
+id=${request#*'"request_id":"'} id=${id%%'"'*}
+chain=${request#*'"correlation_id":"'} chain=${chain%%'"'*}
+prompt=${request#*'"prompt":"'} prompt=${prompt%%'"'*}
+case $request in
+  *'"delegated":['*) turn=second ;;
+  *) turn=first ;;
+esac
+case $turn$prompt in
+  first*' asks '*) plan=${prompt#*' asks '} plan=${plan%%' then '*} ;;
+  second*' then '*) plan=${prompt#*' then '} ;;
+  *) plan= ;;
+esac
+case $request in
+  *'"delegated":['*'"step":1,'*) plan= ;;
+esac
+if [ -n "$plan" ]; then
+  printf '{"delegate":%s}' "$(printf %s "$plan" | base64 -d)"
+  exit
+fi
+case $request in
+  *'"target":"chaos-relay"'*) other=chaos-mirror ;;
+  *) other=chaos-relay ;;
+esac
+case $turn$prompt in
+  first*' echoes louder'*) echo=$prompt! ;;
+  first*' echoes'*) echo=$prompt ;;
+  *) echo= ;;
+esac
+if [ -n "$echo" ]; then
+  printf '{"delegate":{"children":[{"target":"%s","action":"do","prompt":"%s"}]}}' "$other" "$echo"
+  exit
+fi
+printf '{"request_id":"%s","correlation_id":"%s","status":"ok","duration_ms":1,' "$id" "$chain"
+printf '"result":{"summary":"answer of %s"}}' $$
+"#;
+
 /// Writes their folders under `workers`.
 pub(super) fn assemble(workers: &Path, base_url: &str) -> io::Result<()> {
     let scribe = format!(
         "concurrency = 8\n[model]\nprovider = \"openai\"\nbase_url = \"{base_url}\"\n\
          model = \"stub\"\napi_key_env = \"{KEY_VARIABLE}\"\n"
     );
-    let targets = [CLERK, SCRIBE, TOOL, NOBODY];
-    let policy = json!({
-        "owner": CALLER, "allowed_targets": targets,
-        "allowed_actions": targets.map(|it| (it, [ACTION])).into_iter()
-            .collect::<std::collections::BTreeMap<_, _>>(),
-    });
+    let relay = format!(
+        "kind = \"command\"\nconcurrency = {RELAY_SLOTS}\n[command]\nargv = [\"sh\", \"program\"]\n"
+    );
     write(&workers.join(CLERK).join("worker.toml"), CLERK_WORKER)?;
     write(&workers.join(SCRIBE).join("worker.toml"), &scribe)?;
     write(&workers.join(TOOL).join("worker.toml"), TOOL_WORKER)?;
     write(&workers.join(TOOL).join("program"), PROGRAM)?;
-    write(
-        &workers.join(CALLER).join(".puruto-ipc.json"),
-        &policy.to_string(),
-    )
+    for asker in [RELAY, MIRROR] {
+        write(&workers.join(asker).join("worker.toml"), &relay)?;
+        write(&workers.join(asker).join("program"), RELAY_PROGRAM)?;
+    }
+    for asker in [CALLER, RELAY, MIRROR] {
+        let path = workers.join(asker).join(".puruto-ipc.json");
+        write(&path, &policy(asker).to_string())?;
+    }
+    Ok(())
+}
+
+/// Everybody may ask everybody for one thing.
+fn policy(owner: &str) -> Value {
+    let targets = [CLERK, SCRIBE, TOOL, RELAY, MIRROR, NOBODY];
+    let actions: BTreeMap<_, _> = targets.map(|it| (it, [ACTION])).into();
+    json!({
+        "owner": owner, "max_hops": HOPS_MAX,
+        "allowed_targets": targets, "allowed_actions": actions,
+    })
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {

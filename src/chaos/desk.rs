@@ -10,6 +10,7 @@ use tokio::time::sleep;
 
 use super::{
     asks::Ask,
+    errand::Foreseen,
     history::{At, Digest, Event},
     recorder::Recorder,
 };
@@ -39,6 +40,8 @@ pub(super) struct Desk {
     pub(super) subjects: Subjects,
     /// Accepted requests and the places of their results, and whether one was heard.
     asked: Mutex<BTreeMap<RequestId, Asked>>,
+    /// Those that may be delegated because of them, and the places of their results.
+    foreseen: Mutex<BTreeMap<RequestId, String>>,
 }
 
 /// A request that was accepted.
@@ -75,6 +78,7 @@ impl Desk {
             clock,
             subjects: Subjects::default(),
             asked: Mutex::default(),
+            foreseen: Mutex::default(),
         }))
     }
 
@@ -92,12 +96,39 @@ impl Desk {
             expected: ask.expected(),
             sequence,
         });
+        for foreseen in ask.foresee() {
+            self.foresee(ask, foreseen);
+        }
         let place = self.subjects.result(&ask.correlation, &request);
         // Its result may have been heard before the confirmation came.
         self.lock().entry(request).or_insert(Asked {
             place,
             heard: false,
         });
+    }
+
+    fn foresee(&self, ask: &Ask, foreseen: Foreseen) {
+        let Foreseen {
+            request,
+            parent,
+            expected,
+        } = foreseen;
+        let place = self.subjects.result(&ask.correlation, &request);
+        self.recorder.note(Event::Foreseen {
+            request: request.clone(),
+            parent,
+            expected,
+        });
+        let mut all = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(request, place);
+    }
+
+    /// Requests that may have been delegated, with the places of their results.
+    pub(super) fn foreseen(&self) -> Vec<(RequestId, String)> {
+        let all = self.foreseen.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = all.iter();
+        all.map(|(request, place)| (request.clone(), place.clone()))
+            .collect()
     }
 
     /// Every accepted request.

@@ -1,6 +1,6 @@
 //! The end of a run: waits until nothing is owed any more, then reads what stands where.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep};
@@ -32,7 +32,11 @@ const DEAD_SEQUENCE: &str = "Puruto-Dead-Sequence";
 /// on the roster, but no longer than `within`.
 pub(super) async fn quiet(desk: &Arc<Desk>, nats: Port, within: Duration) {
     let end = Instant::now() + within;
-    while !is_quiet(desk, nats).await && Instant::now() < end {
+    while Instant::now() < end {
+        if is_quiet(desk, nats).await {
+            desk.recorder.note(Event::Settled);
+            return;
+        }
         sleep(LOOK_EVERY).await;
     }
 }
@@ -62,8 +66,12 @@ async fn is_quiet(desk: &Arc<Desk>, nats: Port) -> bool {
 /// # Errors
 /// A server does not answer although nothing is done to it any more.
 pub(super) async fn read(desk: &Arc<Desk>, nats: Port, secret: &str) -> io::Result<()> {
-    let reads = desk.asked().into_iter();
-    let reads = reads.map(|(request, asked)| standing(desk, request, asked.place, secret));
+    let asked = desk.asked().into_iter();
+    let asked = asked.map(|(request, asked)| (request, asked.place));
+    // One that was heard is in both.
+    let all: BTreeMap<_, _> = asked.chain(desk.foreseen()).collect();
+    let reads = all.into_iter();
+    let reads = reads.map(|(request, place)| standing(desk, request, place, secret));
     let mut reads = stream::iter(reads).buffer_unordered(READERS);
     while let Some(read) = reads.next().await {
         read.map_err(io::Error::other)?;

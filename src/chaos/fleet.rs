@@ -1,7 +1,7 @@
 //! The fleet that is struck: servers, workers, and a line of its own from each worker to each
 //! server.
 
-use std::{collections::BTreeMap, io, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, io, path::PathBuf, process::ExitStatus, time::Duration};
 
 use super::{
     cast::KEY_VARIABLE,
@@ -19,6 +19,7 @@ use crate::{
         port::Port,
         worker::{self, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
+    telemetry::names::SLOTS_FREE,
 };
 
 /// How long a worker may take to drain at the end.
@@ -131,10 +132,15 @@ impl Fleet {
 
     /// Ends whoever sits at `place`, as a crash would.
     pub(super) async fn kill(&mut self, place: Place) -> io::Result<()> {
+        self.end(place).await.map(drop)
+    }
+
+    /// The same; who it was, and how it ended, which it may have done before.
+    pub(super) async fn end(&mut self, place: Place) -> io::Result<Option<(WorkerId, ExitStatus)>> {
         let occupant = self.seats.get_mut(&place).and_then(|it| it.occupant.take());
         match occupant {
-            Some((_, mut process)) => process.kill().await.map(drop),
-            None => Ok(()),
+            Some((worker, mut process)) => Ok(Some((worker, process.kill().await?))),
+            None => Ok(None),
         }
     }
 
@@ -165,6 +171,26 @@ impl Fleet {
             }
         }
         None
+    }
+
+    /// How many run slots of `target` are free in all workers that tell.
+    pub(super) async fn free_slots(&self, target: &str) -> usize {
+        let name = format!("{}{{target=\"{target}\"}} ", SLOTS_FREE.name);
+        let mut free = 0;
+        for seat in self.seats.values() {
+            let Some((_, process)) = &seat.occupant else {
+                continue;
+            };
+            let metrics = process.metrics().await.unwrap_or_default();
+            let told = metrics.lines().find_map(|line| line.strip_prefix(&name));
+            free += told.and_then(|it| it.parse().ok()).unwrap_or(0);
+        }
+        free
+    }
+
+    /// How many places there are.
+    pub(super) fn places(&self) -> usize {
+        self.seats.len()
     }
 
     /// From now on there is this trouble between a worker and a server, or both.

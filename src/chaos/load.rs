@@ -13,8 +13,9 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 use super::{
-    asks::{Ask, Asks, Twist},
+    asks::{Ask, Twist},
     desk::Desk,
+    draw::Draw,
     history::{At, CancelTold, Event},
 };
 use crate::{
@@ -32,7 +33,7 @@ const PUBLISH_WITHIN: Duration = Duration::from_secs(120);
 const CANCEL_WITHIN: Duration = Duration::from_secs(20);
 
 /// Publishes for `duration`, then waits until every publisher has its confirmation.
-pub(super) async fn run(desk: &Arc<Desk>, mut asks: Asks, rate: f64, duration: Duration) {
+pub(super) async fn run(desk: &Arc<Desk>, mut asks: Draw, rate: f64, duration: Duration) {
     let publishers = TaskTracker::new();
     let room = Arc::new(Semaphore::new(PUBLISHERS));
     let end = Instant::now() + duration;
@@ -53,7 +54,8 @@ pub(super) async fn run(desk: &Arc<Desk>, mut asks: Asks, rate: f64, duration: D
     publishers.wait().await;
 }
 
-async fn ask_for(desk: &Desk, ask: &Ask) {
+/// Asks, and does what is odd about it.
+pub(super) async fn ask_for(desk: &Desk, ask: &Ask) {
     let sent = desk.recorder.now();
     let (headers, body) = ask.message(desk.clock.now());
     publish(desk, ask, sent, &headers, body.into()).await;
@@ -67,13 +69,17 @@ async fn ask_for(desk: &Desk, ask: &Ask) {
             let again = ask.again().into();
             publish(desk, ask, sent, &Headers::new(), again).await;
         }
+        Twist::Forged(after) => {
+            sleep(after).await;
+            forge(desk, ask).await;
+        }
         Twist::None | Twist::Forbidden | Twist::Broken | Twist::Expired => {}
     }
 }
 
 /// Publishes until it is accepted. Whoever gives up was promised nothing.
 async fn publish(desk: &Desk, ask: &Ask, sent: At, headers: &Headers, body: Bytes) {
-    let subject = desk.subjects.invoke(&ask.target, ask.lane);
+    let subject = desk.subjects.invoke(ask.target(), ask.lane);
     let end = Instant::now() + PUBLISH_WITHIN;
     while Instant::now() < end {
         let published = desk.nats.publish_request(&subject, headers, body.clone());
@@ -85,9 +91,25 @@ async fn publish(desk: &Desk, ask: &Ask, sent: At, headers: &Headers, body: Byte
     }
 }
 
-async fn cancel(desk: &Desk, ask: &Ask) {
+/// One that was not stored forged nothing.
+async fn forge(desk: &Desk, ask: &Ask) {
+    let Some(forged) = ask.forged_child() else {
+        return;
+    };
+    let subject = desk.subjects.invoke(&forged.target, ask.lane);
+    let request = forged.request;
+    // Noted before it is sent: it may be stored although nobody says so.
+    desk.recorder.note(Event::Forged { request });
+    let sent = desk
+        .nats
+        .publish_request(&subject, &forged.headers, forged.body.into());
+    drop(sent.await);
+}
+
+/// Cancels until the store has said something.
+pub(super) async fn cancel(desk: &Desk, ask: &Ask) {
     let key = RequestKey {
-        target: ask.target.clone(),
+        target: ask.target().clone(),
         request: ask.request.clone(),
     };
     let end = Instant::now() + CANCEL_WITHIN;

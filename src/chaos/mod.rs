@@ -10,13 +10,16 @@ mod cast;
 /// Holds a history against the invariants.
 pub mod checker;
 mod desk;
+mod draw;
 mod ending;
+mod errand;
 mod fleet;
 /// What happened, a line an event.
 pub mod history;
 mod load;
 mod logs;
 mod model;
+mod probe;
 mod prompt;
 mod proxy;
 mod raw;
@@ -28,6 +31,7 @@ pub mod schedule;
 mod strike;
 
 pub use self::{
+    draw::Delegation,
     report::report,
     run::{ChaosFault, Outcome, Pace, Settings, run},
 };

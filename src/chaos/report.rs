@@ -3,8 +3,8 @@
 use std::{fmt::Display, time::Duration};
 
 use super::{
-    Outcome, Settings,
-    checker::{Figures, Rule, Verdict},
+    Delegation, Outcome, Settings,
+    checker::{DelegationFigures, Figures, Rule, Verdict},
 };
 
 /// How many breaches are shown; all of them are in the history.
@@ -32,9 +32,14 @@ pub fn report(settings: &Settings, outcome: &Outcome) -> String {
             "  with no other fault at work: {}",
             quantiles(&figures.undisturbed)
         ),
+    ];
+    if settings.delegation == Delegation::On {
+        lines.extend(delegation(&figures.delegation));
+    }
+    lines.extend([
         format!("faults: {}", listed(&figures.faults)),
         format!("answers: {}", listed(&figures.endings)),
-    ];
+    ]);
     lines.extend(
         violations
             .iter()
@@ -65,6 +70,37 @@ fn executions(figures: &Figures) -> String {
     format!(
         "{accepted} requests, {executions} executions ({each:.3} a request), {repeated} repeated"
     )
+}
+
+fn delegation(figures: &DelegationFigures) -> [String; 6] {
+    let DelegationFigures {
+        delegations,
+        descendants,
+        most_below,
+        deepest,
+        waiting_most,
+        ..
+    } = figures;
+    [
+        format!(
+            "{delegations} delegations, {descendants} descendants, at most {most_below} below one \
+             request and {deepest} deep, {waiting_most} waited at once"
+        ),
+        format!(
+            "children ended, parent goes on: {}",
+            quantiles(&figures.resumes)
+        ),
+        format!(
+            "  with no fault felt: {}",
+            quantiles(&figures.undisturbed_resumes)
+        ),
+        format!("unwanted, ended: {}", quantiles(&figures.ends)),
+        format!(
+            "  with no fault felt: {}",
+            quantiles(&figures.undisturbed_ends)
+        ),
+        format!("died at a joint: {}", listed(&figures.deaths)),
+    ]
 }
 
 fn quantiles(sorted: &[Duration]) -> String {

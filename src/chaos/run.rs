@@ -9,15 +9,17 @@ use std::{
 };
 
 use super::{
-    asks::Asks,
     cast,
-    checker::{self, Verdict},
+    checker::{self, Bounds, Verdict},
     desk::{Desk, DeskFault},
+    draw::{Delegation, Draw},
     ending,
+    errand::{CHILDREN_MAX, DESCENDANTS_MAX, HOPS_MAX},
     fleet::{Equipment, Fleet},
     history::{self, Event},
     load, logs,
     model::Model,
+    probe,
     recorder::Recorder,
     schedule::{self, schedule},
     strike,
@@ -42,6 +44,19 @@ pub enum Pace {
     /// Several times sooner, for a run of half a minute.
     Quick,
 }
+
+/// How soon a parent goes on once its children have ended: as soon as it has a slot.
+const WAKES_WITHIN: Duration = Duration::from_secs(10);
+/// How soon a delegated request ends that nobody wants any more.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// Of what the fleet may do for one caller's request.
+const BOUNDS: Bounds = Bounds {
+    children: CHILDREN_MAX,
+    descendants: DESCENDANTS_MAX,
+    depth: HOPS_MAX as usize,
+    bytes: 1024 * 1024,
+};
 
 /// What a quick fleet is configured with.
 const QUICK: [(&str, &str); 6] = [
@@ -79,9 +94,14 @@ impl Pace {
             ("PURUTO_LOG__FORMAT", "json"),
             ("PURUTO_LOG__FILTER", logs::FILTER),
         ];
+        let bounds = [
+            ("PURUTO_DELEGATION__MAX_CHILDREN", CHILDREN_MAX),
+            ("PURUTO_DELEGATION__MAX_DESCENDANTS", DESCENDANTS_MAX),
+        ];
         let all = times.iter().copied().chain(told);
-        all.map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
+        let all = all.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let bounds = bounds.map(|(name, value)| (name.to_owned(), value.to_string()));
+        all.chain(bounds).collect()
     }
 
     /// The effects of a fault are over by then: the session and, after it, the broker's wait.
@@ -95,6 +115,9 @@ impl Pace {
             grace: self.linger(),
             linger: self.linger(),
             attempts_max: 5,
+            wakes_within: WAKES_WITHIN,
+            ends_within: ENDS_WITHIN,
+            bounds: BOUNDS,
         }
     }
 }
@@ -112,6 +135,8 @@ pub struct Settings {
     pub rate: f64,
     /// How soon the fleet finds out.
     pub pace: Pace,
+    /// Whether some of the requests ask others.
+    pub delegation: Delegation,
     /// An empty folder, for data, logs and the history; it stays.
     pub folder: PathBuf,
     /// Where the servers' programs are.
@@ -165,6 +190,7 @@ impl Settings {
             duration: self.duration,
             workers: self.workers,
             session_ttl: self.pace.session_ttl(),
+            delegation: self.delegation,
         })
     }
 
@@ -214,7 +240,7 @@ pub async fn run(settings: &Settings, say: &dyn Say) -> Result<Outcome, ChaosFau
     let nats = fleet.servers.nats.port();
     let planned = settings.schedule();
     say.say(&format!("{} faults are planned", planned.len()));
-    let asks = Asks::new(settings.seed, settings.pace.timeout());
+    let asks = Draw::new(settings.seed, settings.pace.timeout(), settings.delegation);
     let storm = async {
         let load = load::run(&desk, asks, settings.rate, settings.duration);
         let struck = strike::run(&mut fleet, &planned, &recorder);
@@ -224,6 +250,11 @@ pub async fn run(settings: &Settings, say: &dyn Say) -> Result<Outcome, ChaosFau
         say.say("no more faults: waiting until nothing is owed");
         let within = settings.pace.timeout() + 2 * settings.pace.linger();
         ending::quiet(&desk, nats, within).await;
+        if settings.delegation == Delegation::On {
+            say.say("whether those who wait hold anything");
+            probe::run(&desk, &fleet).await;
+            ending::quiet(&desk, nats, within).await;
+        }
         ending::read(&desk, nats, &secret).await?;
         Ok::<_, ChaosFault>(())
     };

@@ -8,7 +8,8 @@ use std::{num::NonZeroU16, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Chance;
+use super::draw::Delegation;
+use crate::{clock::Chance, handler::crash::CrashPoint};
 
 /// Between two faults, on average, of a fleet whose sessions live for [`ORDINARY_TTL`].
 const GAP: Duration = Duration::from_secs(4);
@@ -16,6 +17,20 @@ const GAP: Duration = Duration::from_secs(4);
 const ORDINARY_TTL: Duration = Duration::from_secs(15);
 /// A pause past the session is longer than it by up to this share of it.
 const PAST_TTL_SHARE: f64 = 0.6;
+
+/// How long one that dies at a joint may take to get there.
+const DIES_WITHIN: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(7));
+
+/// The joints of a delegation.
+const JOINTS: [CrashPoint; 7] = [
+    CrashPoint::AfterPark,
+    CrashPoint::AmidChildren,
+    CrashPoint::BeforeLetGo,
+    CrashPoint::AfterChildCommit,
+    CrashPoint::BeforeWake,
+    CrashPoint::AfterWake,
+    CrashPoint::AfterResume,
+];
 
 /// A place among the workers; whoever is started there after a kill has the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -69,6 +84,14 @@ pub enum Fault {
         /// Who.
         place: Place,
     },
+    /// SIGKILL; one that dies by itself at a joint of a delegation is started in its place at once,
+    /// and another one when the fault ends.
+    DieAt {
+        /// Who.
+        place: Place,
+        /// Where in a walk.
+        point: CrashPoint,
+    },
     /// SIGKILL of whichever worker supervises the others at that moment.
     KillSupervisor,
     /// SIGKILL; a worker whose machine has another time of day is started in its place at once.
@@ -119,6 +142,7 @@ impl Fault {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::KillWorker { .. } => "worker killed",
+            Self::DieAt { .. } => "worker that dies at a joint",
             Self::KillSupervisor => "supervisor killed",
             Self::WrongClock { fast: true, .. } => "worker with a fast clock",
             Self::WrongClock { .. } => "worker with a slow clock",
@@ -150,6 +174,7 @@ impl Fault {
     fn subject(&self) -> Subject {
         match self {
             Self::KillWorker { place }
+            | Self::DieAt { place, .. }
             | Self::WrongClock { place, .. }
             | Self::PauseWorker { place, .. }
             | Self::Partition { place, .. } => Subject::Worker(*place),
@@ -207,6 +232,8 @@ pub struct Terms {
     pub workers: NonZeroU16,
     /// How long their sessions live.
     pub session_ttl: Duration,
+    /// Whether there are delegations, and so joints at which to die.
+    pub delegation: Delegation,
 }
 
 /// The faults of a run, in the order of their beginnings.
@@ -285,7 +312,12 @@ impl Draw {
         };
         let fast = self.one_of(&[(1, true), (1, false)], true);
         let wrong_clock = Fault::WrongClock { place, fast };
+        let dies = match self.terms.delegation {
+            Delegation::On => 16,
+            Delegation::Off => 0,
+        };
         let all = [
+            (dies, self.die_at(place)),
             (20, Fault::KillWorker { place }),
             (4, wrong_clock),
             (8, Fault::KillSupervisor),
@@ -298,6 +330,12 @@ impl Draw {
             (15, self.hostile()),
         ];
         self.one_of(&all, Fault::KillWorker { place })
+    }
+
+    fn die_at(&self, place: Place) -> Fault {
+        let joints = JOINTS.map(|it| (1, it));
+        let point = self.one_of(&joints, CrashPoint::AfterPark);
+        Fault::DieAt { place, point }
     }
 
     fn side(&self) -> Side {
@@ -337,6 +375,11 @@ impl Draw {
             Fault::KillWorker { .. } | Fault::KillSupervisor => {
                 self.between(seconds(1), seconds(6))
             }
+            // A worker takes its time to start, however soon its fleet finds out.
+            Fault::DieAt { .. } => {
+                let (least, most) = DIES_WITHIN;
+                least + (most - least).mul_f64(self.chance.fraction())
+            }
             Fault::PauseWorker {
                 past_session: false,
                 ..
@@ -364,6 +407,7 @@ mod tests {
             duration: Duration::from_secs(1_800),
             workers: NonZeroU16::new(4).expect("not 0"),
             session_ttl: ORDINARY_TTL,
+            delegation: Delegation::On,
         })
     }
 
@@ -377,7 +421,7 @@ mod tests {
     fn half_an_hour_holds_every_kind_and_ends_with_all_of_them_over() {
         let planned = of_seed(7);
         let kinds: BTreeSet<_> = planned.iter().map(|it| it.fault.kind()).collect();
-        assert_eq!(kinds.len(), 16, "{kinds:?}");
+        assert_eq!(kinds.len(), 17, "{kinds:?}");
         assert!(planned.len() > 150, "{}", planned.len());
         assert!(planned.iter().all(|it| it.until().as_secs() <= 1_800));
     }

@@ -21,6 +21,7 @@ use crate::{
     clock::WRONG_CLOCK,
     contract::{Lane, Subjects},
     dev::{port::Port, server::Server},
+    handler::crash::{CRASH_AT, CRASH_EXIT_CODE},
 };
 
 /// How long Redis may take to forget everything.
@@ -93,6 +94,7 @@ impl Strikes<'_> {
     async fn begin(&mut self, number: usize, fault: Fault) -> Result<Option<Place>, ChaosFault> {
         let place = match fault {
             Fault::KillWorker { place }
+            | Fault::DieAt { place, .. }
             | Fault::WrongClock { place, .. }
             | Fault::PauseWorker { place, .. }
             | Fault::Partition { place, .. } => Some(place),
@@ -123,6 +125,11 @@ impl Strikes<'_> {
                 let wrong = if fast { FAST } else { SLOW };
                 self.fleet.launch_with(place, &[(WRONG_CLOCK, wrong)]).await
             }
+            (Fault::DieAt { point, .. }, Some(place)) => {
+                self.fleet.kill(place).await?;
+                let joint = [(CRASH_AT, point.name())];
+                self.fleet.launch_with(place, &joint).await
+            }
             (Fault::PauseWorker { .. }, Some(place)) => Ok(self.fleet.pause(place)?),
             (Fault::Partition { from, trouble, .. }, Some(place)) => {
                 self.fleet.trouble(place, from, Some(trouble));
@@ -144,6 +151,7 @@ impl Strikes<'_> {
             (
                 Fault::KillWorker { .. }
                 | Fault::KillSupervisor
+                | Fault::DieAt { .. }
                 | Fault::WrongClock { .. }
                 | Fault::PauseWorker { .. }
                 | Fault::Partition { .. },
@@ -155,6 +163,14 @@ impl Strikes<'_> {
     async fn end(&mut self, begun: &Begun) -> Result<(), ChaosFault> {
         match (begun.fault, begun.place) {
             (Fault::KillWorker { .. } | Fault::KillSupervisor, Some(place)) => {
+                self.fleet.launch(place).await
+            }
+            (Fault::DieAt { point, .. }, Some(place)) => {
+                if let Some((worker, ended)) = self.fleet.end(place).await?
+                    && ended.code() == Some(i32::from(CRASH_EXIT_CODE))
+                {
+                    self.recorder.note(Event::DiedAt { worker, point });
+                }
                 self.fleet.launch(place).await
             }
             (Fault::PauseWorker { .. }, Some(place)) => Ok(self.fleet.resume(place)?),
@@ -169,6 +185,7 @@ impl Strikes<'_> {
                 | Fault::Hostile { .. }
                 | Fault::KillWorker { .. }
                 | Fault::KillSupervisor
+                | Fault::DieAt { .. }
                 | Fault::WrongClock { .. }
                 | Fault::PauseWorker { .. }
                 | Fault::Partition { .. },

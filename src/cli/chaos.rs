@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::{dev::plan::places, session::World};
 use crate::{
-    chaos::{self, ChaosFault, Pace, Settings, report},
+    chaos::{self, ChaosFault, Delegation, Pace, Settings, report},
     dev::guard::Guard,
 };
 
@@ -30,6 +30,9 @@ pub(super) struct ChaosArgs {
     /// Let the fleet find out several times sooner than it does unless configured
     #[arg(long)]
     quick: bool,
+    /// Let no request ask others
+    #[arg(long)]
+    no_delegation: bool,
     /// Keep data, logs and history in this folder, which must not exist (default: a temporary one)
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -63,6 +66,11 @@ pub(super) async fn run(args: &ChaosArgs, world: &World) -> Result<bool, ChaosFa
             Pace::Quick
         } else {
             Pace::Ordinary
+        },
+        delegation: if args.no_delegation {
+            Delegation::Off
+        } else {
+            Delegation::On
         },
         folder: args.folder.clone().unwrap_or_else(temporary),
         places: places(&world.environment),

@@ -5,6 +5,8 @@
 
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// The environment variable that names such a place.
 pub const CRASH_AT: &str = "CRASH_AT";
 
@@ -12,7 +14,8 @@ pub const CRASH_AT: &str = "CRASH_AT";
 pub const CRASH_EXIT_CODE: u8 = 92;
 
 /// A place at which a process can be made to die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CrashPoint {
     /// A decision to report is accepted and not carried out.
     AfterPlan,
@@ -36,26 +39,46 @@ pub enum CrashPoint {
     AfterResume,
 }
 
-const NAMES: [(&str, CrashPoint); 10] = [
-    ("after_plan", CrashPoint::AfterPlan),
-    ("inside_report", CrashPoint::InsideReport),
-    ("after_commit", CrashPoint::AfterCommit),
-    ("after_park", CrashPoint::AfterPark),
-    ("amid_children", CrashPoint::AmidChildren),
-    ("before_let_go", CrashPoint::BeforeLetGo),
-    ("after_child_commit", CrashPoint::AfterChildCommit),
-    ("before_wake", CrashPoint::BeforeWake),
-    ("after_wake", CrashPoint::AfterWake),
-    ("after_resume", CrashPoint::AfterResume),
-];
+impl CrashPoint {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::AfterPlan,
+        Self::InsideReport,
+        Self::AfterCommit,
+        Self::AfterPark,
+        Self::AmidChildren,
+        Self::BeforeLetGo,
+        Self::AfterChildCommit,
+        Self::BeforeWake,
+        Self::AfterWake,
+        Self::AfterResume,
+    ];
+
+    /// As `CRASH_AT` has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AfterPlan => "after_plan",
+            Self::InsideReport => "inside_report",
+            Self::AfterCommit => "after_commit",
+            Self::AfterPark => "after_park",
+            Self::AmidChildren => "amid_children",
+            Self::BeforeLetGo => "before_let_go",
+            Self::AfterChildCommit => "after_child_commit",
+            Self::BeforeWake => "before_wake",
+            Self::AfterWake => "after_wake",
+            Self::AfterResume => "after_resume",
+        }
+    }
+}
 
 impl FromStr for CrashPoint {
     type Err = String;
 
     fn from_str(raw: &str) -> Result<Self, String> {
-        let found = NAMES.iter().find(|(name, _)| *name == raw);
-        found.map(|(_, point)| *point).ok_or_else(|| {
-            let names = NAMES.map(|(name, _)| name).join(", ");
+        let found = Self::ALL.into_iter().find(|it| it.name() == raw);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
             format!("CRASH_AT is {raw:?}; it can be one of {names}")
         })
     }
@@ -87,8 +110,10 @@ mod tests {
 
     #[test]
     fn a_point_is_known_by_its_name_and_another_name_is_told_all_of_them() {
-        for (name, point) in NAMES {
+        for point in CrashPoint::ALL {
+            let name = point.name();
             assert_eq!(name.parse(), Ok(point));
+            assert_eq!(serde_json::to_value(point).unwrap(), name);
         }
         let refused = "after_lunch".parse::<CrashPoint>().unwrap_err();
         assert!(refused.contains("\"after_lunch\"") && refused.contains("inside_report"));

@@ -3,7 +3,7 @@
 //! Best effort, and at once: a descendant that could not be told ends by its deadline, which is no
 //! later than that of whoever asked for it. Never: a wait for one of them.
 
-use super::Pipeline;
+use super::{Pipeline, trail};
 use crate::{
     broker::Asking,
     store::{CancelAnswer, Records, RequestKey},
@@ -14,7 +14,11 @@ impl<B: Asking, C: Records> Pipeline<B, C> {
     pub(super) async fn cascade(&self, requests: impl IntoIterator<Item = RequestKey>) {
         let mut left: Vec<_> = requests.into_iter().collect();
         while let Some(key) = left.pop() {
-            match self.ports.claims.cancel(&key).await {
+            let cancelled = self.ports.claims.cancel(&key).await;
+            if let Ok(answer) = &cancelled {
+                trail::unwanted(&key, answer);
+            }
+            match cancelled {
                 Ok(CancelAnswer::Owned(_)) => self.announce(&key).await,
                 Ok(CancelAnswer::Waiting(children)) => {
                     left.extend(children.into_iter().map(|it| it.key));

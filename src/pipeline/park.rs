@@ -12,6 +12,7 @@ use super::{
     delegating::Origin,
     patience::Patience,
     receive::{Received, Turned},
+    trail,
 };
 use crate::{
     broker::{Headers, WalkBroker},
@@ -70,7 +71,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let claims = &self.ports.claims;
         let parked = self.insist(&hold.session, "park", || claims.park(&owned, park));
         match parked.await {
-            Some(ParkAnswer::Parked) => {}
+            Some(ParkAnswer::Parked) => trail::parked(&asked, &hold, park),
             // Whoever has it next ends it.
             Some(ParkAnswer::Cancelled) => {
                 return received.hand_over(asked.key, hold.left(), Duration::ZERO);
@@ -117,6 +118,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let let_go = || claims.let_go(&owned, &resting);
         match self.insist(&hold.session, "let go", let_go).await {
             Some(LetGo::Waiting) => {
+                trail::let_go(&asked, &hold);
                 let delay = self.rest_delay(&received, &asked);
                 received.nak(delay)
             }

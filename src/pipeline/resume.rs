@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    Pipeline, admit::Plan, claim::Claimed, delegating::Origin, park::Owing, receive::Turned,
+    Pipeline, admit::Plan, claim::Claimed, delegating::Origin, park::Owing, receive::Turned, trail,
 };
 use crate::{
     broker::WalkBroker,
@@ -56,6 +56,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
                 let Some(dropped) = self.insist(&session, "resume", resumed).await else {
                     return Err(claimed.received.lapse());
                 };
+                trail::resumed(&claimed.asked, &claimed.hold, step);
                 self.ports.crash.reached(CrashPoint::AfterResume);
                 self.cascade(dropped.into_iter().map(|it| it.key)).await;
                 claimed.hold.kin.steps.push(step);

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{Pipeline, patience::Patience, publish::Published, receive::Turned};
+use super::{Pipeline, patience::Patience, publish::Published, receive::Turned, trail};
 use crate::{
     broker::Broker,
     contract::Spent,
@@ -48,6 +48,7 @@ impl<B: Broker, C: Waits + Records> Pipeline<B, C> {
         loop {
             match self.tell_parent(&published, descent).await {
                 Ok(woken) => {
+                    trail::child_ended(&published.asked, &descent.lineage, &woken);
                     self.ports.crash.reached(CrashPoint::AfterWake);
                     self.give_back_woken(woken).await;
                     return Ok(published);

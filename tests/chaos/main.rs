@@ -8,7 +8,7 @@ mod support;
 use std::{num::NonZeroU16, time::Duration};
 
 use puruto_fleet::{
-    chaos::{self, Pace, Settings, report},
+    chaos::{self, Delegation, Pace, Settings, report},
     clock::{Chance, Clock},
 };
 use tempfile::TempDir;
@@ -27,6 +27,7 @@ async fn nothing_is_lost_or_done_twice_whatever_befalls_a_fleet_in_half_a_minute
         workers: NonZeroU16::new(3).expect("not 0"),
         rate: 15.0,
         pace: Pace::Quick,
+        delegation: Delegation::On,
         folder: folder.path().to_owned(),
         places: places(),
         guard: guard(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use puruto_fleet::{
     chaos::{
-        checker::{self, Terms, Verdict},
+        checker::{self, Bounds, Terms, Verdict},
         history::{At, ClaimId, Digest, Entry, Event, WorkerId},
         schedule::{Fault, Place, Side, Trouble},
     },
@@ -22,6 +22,14 @@ const TERMS: Terms = Terms {
     grace: Duration::ZERO,
     linger: Duration::from_secs(86_400),
     attempts_max: 5,
+    wakes_within: Duration::from_secs(86_400),
+    ends_within: Duration::from_secs(86_400),
+    bounds: Bounds {
+        children: 0,
+        descendants: 0,
+        depth: 0,
+        bytes: 0,
+    },
 };
 
 /// A history as it grows; clones write into the same one.
@@ -139,6 +147,7 @@ impl Teller {
             request: request(),
             claim: claim(nonce),
             granted: self.told.now(),
+            attempt: 1,
         });
     }
 
@@ -147,6 +156,7 @@ impl Teller {
             worker: self.worker.clone(),
             request: request(),
             claim: self.told.claim_of(&self.worker),
+            origin: None,
         });
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Faults<'h> {
     pub(super) all: Vec<Interval<'h>>,
     /// When all of them had ended.
     pub(super) calm: Option<At>,
+    /// When nothing was left of them.
+    settled: Option<At>,
 }
 
 impl<'h> Faults<'h> {
@@ -40,19 +42,26 @@ impl<'h> Faults<'h> {
             }),
             _ => None,
         });
-        let calm = history.iter().find(|it| it.event == Event::Calm);
+        let first = |event| history.iter().find(|it| it.event == event).map(|it| it.at);
         Self {
             all: began.collect(),
-            calm: calm.map(|it| it.at),
+            calm: first(Event::Calm),
+            settled: first(Event::Settled),
         }
     }
 
     /// Whether the store forgot everything between the two: what it had promised is void.
     pub(super) fn emptied_between(&self, from: At, until: At) -> bool {
-        let emptied = |it: &Interval<'_>| matches!(it.fault, Fault::EmptyRedis);
-        let mut emptied = self.all.iter().filter(|it| emptied(it));
+        self.emptied_within(from, until) > 0
+    }
+
+    /// How often it did.
+    pub(super) fn emptied_within(&self, from: At, until: At) -> usize {
+        let emptied = |it: &&Interval<'_>| matches!(it.fault, Fault::EmptyRedis);
+        let emptied = self.all.iter().filter(emptied);
         // The command is answered some moments after it began.
-        emptied.any(|it| it.from <= until && from <= it.until.unwrap_or(it.from))
+        let within = |it: &&Interval<'_>| it.from <= until && from <= it.until.unwrap_or(it.from);
+        emptied.filter(within).count()
     }
 
     /// Whether this worker had just been asleep: what it was about to do it may still do before it
@@ -72,15 +81,24 @@ impl<'h> Faults<'h> {
     }
 
     /// How many faults a request that lived from `from` to `until` may have felt, when their
-    /// effects last for `linger`. A hostile message interrupts no execution.
+    /// effects last for `linger`. A hostile message interrupts no execution, and one that dies at a
+    /// joint dies in the place of one that was killed before.
     pub(super) fn felt(&self, from: At, until: At, linger: Duration) -> usize {
         let felt = |it: &&Interval<'_>| {
-            let ended = it.until.map(|until| until.plus(linger));
+            let over = it.until.map(|until| until.plus(linger));
+            let ended = over
+                .into_iter()
+                .chain(self.settled.filter(|_| over.is_some()))
+                .min();
             !matches!(it.fault, Fault::Hostile { .. })
                 && it.from <= until
                 && ended.is_none_or(|ended| from <= ended)
         };
-        self.all.iter().filter(felt).count()
+        let deaths = |it: &Interval<'_>| match it.fault {
+            Fault::DieAt { .. } => 2,
+            _ => 1,
+        };
+        self.all.iter().filter(felt).map(deaths).sum()
     }
 }
 

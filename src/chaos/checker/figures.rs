@@ -3,11 +3,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
+    delegated::DelegationFigures,
     faults::{Faults, Interval},
     stories::{Stories, Story},
+    waking::View,
 };
 use crate::chaos::{
-    history::{At, Event, WorkerId},
+    history::{At, Entry, Event, WorkerId},
     schedule::Fault,
 };
 
@@ -18,7 +20,7 @@ pub struct Figures {
     pub accepted: usize,
     /// Handlers that were started.
     pub executions: usize,
-    /// Of those, the ones beyond the first of their request.
+    /// Of those, the ones beyond the first of their request and those that a delegation brings.
     pub repeated: usize,
     /// From the kill of a worker until each request that it held was claimed elsewhere or had its
     /// result, shortest first.
@@ -29,11 +31,17 @@ pub struct Figures {
     pub faults: BTreeMap<&'static str, usize>,
     /// How many requests ended in which way.
     pub endings: BTreeMap<String, usize>,
+    /// What delegation came to.
+    pub delegation: DelegationFigures,
 }
 
 impl Figures {
-    pub(super) fn of(stories: &Stories<'_>, faults: &Faults<'_>) -> Self {
-        let mut figures = Self::default();
+    pub(super) fn of(history: &[Entry], view: View<'_, '_>) -> Self {
+        let (stories, faults) = (view.stories, view.faults);
+        let mut figures = Self {
+            delegation: DelegationFigures::of(history, view),
+            ..Self::default()
+        };
         for story in stories.iter() {
             figures.add(story);
         }
@@ -49,7 +57,7 @@ impl Figures {
     fn add(&mut self, story: &Story<'_>) {
         self.accepted += usize::from(story.accepted().is_some());
         self.executions += story.executions();
-        self.repeated += story.executions().saturating_sub(1);
+        self.repeated += story.executions().saturating_sub(1 + story.steps());
         let ending = match story.stands() {
             Some(standing) => match (standing.code, standing.kind) {
                 (None, _) => "ok".to_owned(),
@@ -64,7 +72,10 @@ impl Figures {
     fn recover(&mut self, kill: &Interval<'_>, stories: &Stories<'_>, faults: &Faults<'_>) {
         let is_kill = matches!(
             kill.fault,
-            Fault::KillWorker { .. } | Fault::KillSupervisor | Fault::WrongClock { .. }
+            Fault::KillWorker { .. }
+                | Fault::KillSupervisor
+                | Fault::WrongClock { .. }
+                | Fault::DieAt { .. }
         );
         let Some(victim) = kill.worker.filter(|_| is_kill) else {
             return;
@@ -95,7 +106,9 @@ fn holds(story: &Story<'_>, worker: &WorkerId, at: At) -> bool {
     };
     let over = story.entries.iter().any(|entry| {
         let ended = match &entry.event {
-            Event::Committed { claim, .. } | Event::Refused { claim, .. } => claim == last.claim,
+            Event::Committed { claim, .. }
+            | Event::Refused { claim, .. }
+            | Event::LetGo { claim, .. } => claim == last.claim,
             Event::Heard { .. } => true,
             _ => false,
         };

@@ -5,31 +5,33 @@ use std::collections::BTreeMap;
 use super::{
     Rule, Terms, Violation,
     faults::Faults,
-    stories::{Accepted, Standing, Stories, Story},
+    stories::{Standing, Stories, Story},
+    waking::{View, end_of},
 };
 use crate::{
     chaos::history::{At, Entry, Event},
     contract::{ErrorCode, IpcKind},
 };
 
-pub(super) fn of_request(
-    story: &Story<'_>,
-    stories: &Stories<'_>,
-    faults: &Faults<'_>,
-    terms: &Terms,
-) -> Vec<Violation> {
+pub(super) fn of_request(story: &Story<'_>, view: View<'_, '_>) -> Vec<Violation> {
+    let View {
+        stories,
+        faults,
+        terms,
+        ..
+    } = view;
     let dead = story
         .accepted()
         .is_some_and(|it| stories.dead_lettered(it.sequence));
     let found = match story.stands() {
         None if dead => Vec::new(),
         None => vec![
-            lost(story, stories).map(|told| (Rule::Lost, told)),
+            lost(story, view).map(|told| (Rule::Lost, told)),
             never_published(story).map(|told| (Rule::NeverPublished, told)),
         ],
         Some(standing) => vec![
             late(story, faults, terms).map(|told| (Rule::Late, told)),
-            wrong(story, standing, terms).map(|told| (Rule::WrongAnswer, told)),
+            wrong(story, standing, view).map(|told| (Rule::WrongAnswer, told)),
             ignored(story, standing, faults).map(|told| (Rule::CancelIgnored, told)),
         ],
     };
@@ -77,12 +79,28 @@ pub(super) fn of_run(stories: &Stories<'_>, history: &[Entry]) -> Vec<Violation>
 }
 
 /// L1. One whose message is still there is stuck, and told elsewhere.
-fn lost(story: &Story<'_>, stories: &Stories<'_>) -> Option<String> {
-    let accepted = story.accepted()?;
-    (!stories.left().contains(&accepted.sequence)).then(|| {
+fn lost(story: &Story<'_>, view: View<'_, '_>) -> Option<String> {
+    let Some(accepted) = story.accepted() else {
+        return lost_child(story, view);
+    };
+    (!view.stories.left().contains(&accepted.sequence)).then(|| {
         format!(
             "accepted at {} as message {}, which is gone without a result",
             accepted.at, accepted.sequence
+        )
+    })
+}
+
+/// One that nobody ever claimed may never have been published: its parent ended before.
+fn lost_child(story: &Story<'_>, view: View<'_, '_>) -> Option<String> {
+    let link = view.kinship.link(story.request)?;
+    let claim = story.claims().next()?;
+    // Which message it was nobody told.
+    let may_be_stuck = !view.stories.left().is_empty();
+    (!may_be_stuck).then(|| {
+        format!(
+            "asked by {} at {}, claimed at {}, and gone without a result",
+            link.parent, link.at, claim.granted
         )
     })
 }
@@ -101,12 +119,15 @@ fn late(story: &Story<'_>, faults: &Faults<'_>, terms: &Terms) -> Option<String>
 }
 
 /// L1: an answer has its reason in the history.
-fn wrong(story: &Story<'_>, standing: Standing<'_>, terms: &Terms) -> Option<String> {
-    let accepted = story.accepted()?;
+fn wrong(story: &Story<'_>, standing: Standing<'_>, view: View<'_, '_>) -> Option<String> {
+    let accepted = story.accepted().map(|it| it.expected);
+    let foreseen = || view.kinship.foreseen(story.request).map(|it| it.expected);
+    let expected = accepted.or_else(foreseen)?;
+    let terms = view.terms;
     let right = match standing.code {
-        code if accepted.expected.is(code) => true,
-        Some(ErrorCode::Timeout) => time_was_up(story, accepted, terms),
-        Some(ErrorCode::Cancelled) => cancel_was_asked(story),
+        code if expected.is(code) => true,
+        Some(ErrorCode::Timeout) => time_was_up(story, view),
+        Some(ErrorCode::Cancelled) => cancel_was_asked(story) || nobody_wants(story, view),
         Some(ErrorCode::IpcError) if standing.kind == Some(IpcKind::Poisoned.as_str()) => {
             story.claims().count() >= terms.attempts_max
         }
@@ -114,19 +135,26 @@ fn wrong(story: &Story<'_>, standing: Standing<'_>, terms: &Terms) -> Option<Str
     };
     let told = || {
         let (code, kind) = (standing.code, standing.kind);
-        format!(
-            "ended with {code:?} {kind:?}, expected {:?}",
-            accepted.expected
-        )
+        format!("ended with {code:?} {kind:?}, expected {expected:?}")
     };
     (!right).then(told)
 }
 
-/// Whether the request had been there for as long as it was allowed to, when it got its answer.
-fn time_was_up(story: &Story<'_>, accepted: Accepted, terms: &Terms) -> bool {
+/// Whether the request, or the first of its chain, had been there for as long as it was allowed
+/// to, when it got its answer.
+fn time_was_up(story: &Story<'_>, view: View<'_, '_>) -> bool {
     let answered = story.heard().next().map(|(at, _)| at);
     let answered: At = answered.unwrap_or_else(|| story.last());
-    accepted.sent.plus(accepted.within) <= answered.plus(terms.slack)
+    let root = view.stories.get(view.kinship.root(story.request));
+    let accepted = story.accepted().or_else(|| root?.accepted());
+    accepted.is_some_and(|it| it.sent.plus(it.within) <= answered.plus(view.terms.slack))
+}
+
+/// Whether whoever delegated it did without it, or ended; a parent whose time is up cancels what is
+/// below it before it ends itself.
+fn nobody_wants(story: &Story<'_>, view: View<'_, '_>) -> bool {
+    let delegated = view.kinship.link(story.request).is_some();
+    delegated && (end_of(story, view).is_some() || time_was_up(story, view))
 }
 
 fn cancel_was_asked(story: &Story<'_>) -> bool {
@@ -142,10 +170,14 @@ fn ignored(story: &Story<'_>, standing: Standing<'_>, faults: &Faults<'_>) -> Op
         .then(|| format!("flagged at {at}, ended with {:?}", standing.code))
 }
 
-/// A request is executed once, and once more for each fault that it felt.
+/// A request is executed once, and once more for each of its delegations and for each fault that it
+/// felt; one whose store was emptied begins again.
 fn too_many(story: &Story<'_>, faults: &Faults<'_>, terms: &Terms) -> Option<String> {
     let executions = story.executions();
-    let from = story.entries.first()?.at;
-    let felt = faults.felt(from, story.last(), terms.linger);
-    (executions > 1 + felt).then(|| format!("{executions} executions, {felt} faults felt"))
+    let (from, last) = (story.entries.first()?.at, story.last());
+    let felt = faults.felt(from, last, terms.linger);
+    let emptied = faults.emptied_within(from, last);
+    let steps = story.steps();
+    (executions > 1 + felt + steps * (1 + emptied))
+        .then(|| format!("{executions} executions, {steps} delegations, {felt} faults felt"))
 }

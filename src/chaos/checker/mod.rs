@@ -2,25 +2,29 @@
 //! processes.
 //!
 //! Owns what a violation is. It accuses only of what the history proves: a worker that was killed
-//! between an effect and its log line leaves a gap, and a gap is no crime. What one request cannot
-//! show (delegation, slots at rest) is not looked at here.
+//! between an effect and its log line leaves a gap, and a gap is no crime.
 
+mod bounds;
+mod delegated;
 mod faults;
 mod figures;
+mod kinship;
 mod liveness;
 mod safety;
 mod stories;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod waking;
 
 use std::time::Duration;
 
-use self::{faults::Faults, stories::Stories};
 pub use self::{
+    delegated::DelegationFigures,
     figures::Figures,
     verdict::{Rule, Verdict, Violation},
 };
+use self::{faults::Faults, kinship::Kinship, stories::Stories, waking::View};
 use super::history::Entry;
 
 /// By which times a history is judged.
@@ -35,6 +39,27 @@ pub struct Terms {
     pub linger: Duration,
     /// How many executions may die before a request is given up.
     pub attempts_max: usize,
+    /// How soon a parent goes on once enough of its children have ended, while nothing is in the
+    /// way.
+    pub wakes_within: Duration,
+    /// How soon a delegated request ends once nobody wants it any more, while nothing is in the
+    /// way.
+    pub ends_within: Duration,
+    /// How much there may be below a caller's request.
+    pub bounds: Bounds,
+}
+
+/// How much there may be below a caller's request.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Children of one delegation.
+    pub children: usize,
+    /// Requests on all levels.
+    pub descendants: usize,
+    /// Levels.
+    pub depth: usize,
+    /// The length of all their messages together.
+    pub bytes: u64,
 }
 
 /// What `history`, in order of time, proves.
@@ -42,15 +67,25 @@ pub struct Terms {
 pub fn check(history: &[Entry], terms: &Terms) -> Verdict {
     let faults = Faults::of(history);
     let stories = Stories::of(history);
+    let kinship = Kinship::of(history);
+    let view = View {
+        stories: &stories,
+        kinship: &kinship,
+        faults: &faults,
+        terms,
+    };
     let mut violations = Vec::new();
     for story in stories.iter() {
         violations.extend(safety::of_request(story, &faults, terms));
-        violations.extend(liveness::of_request(story, &stories, &faults, terms));
+        violations.extend(liveness::of_request(story, view));
+        violations.extend(bounds::of_request(story, &kinship, &faults, terms));
+        violations.extend(waking::of_request(story, view));
     }
     violations.extend(liveness::of_run(&stories, history));
     violations.extend(safety::of_run(history));
+    violations.extend(bounds::of_run(history));
     Verdict {
         violations,
-        figures: Figures::of(&stories, &faults),
+        figures: Figures::of(history, view),
     }
 }

@@ -98,6 +98,10 @@ impl<'h> Stories<'h> {
         self.by_request.values()
     }
 
+    pub(super) fn get(&self, request: &RequestId) -> Option<&Story<'h>> {
+        self.by_request.get(request)
+    }
+
     pub(super) fn dead_lettered(&self, sequence: u64) -> bool {
         self.dead.contains(&sequence)
     }
@@ -215,6 +219,26 @@ impl<'h> Story<'h> {
             Event::Heard { digest, .. } => Some((entry.at, digest)),
             _ => None,
         })
+    }
+
+    /// When its result was first there for everyone to see.
+    pub(super) fn ended(&self) -> Option<At> {
+        let ends = self.entries.iter().filter(|entry| {
+            matches!(
+                entry.event,
+                Event::Heard { .. } | Event::Published { own: true, .. }
+            )
+        });
+        ends.map(|it| it.at).min()
+    }
+
+    /// How many of its delegations its handler was told of.
+    pub(super) fn steps(&self) -> usize {
+        let steps = self.entries.iter().filter_map(|entry| match entry.event {
+            Event::Resumed { step, .. } => Some(step),
+            _ => None,
+        });
+        steps.collect::<BTreeSet<_>>().len()
     }
 
     pub(super) fn stands(&self) -> Option<Standing<'h>> {

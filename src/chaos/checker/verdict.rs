@@ -20,6 +20,14 @@ pub enum Rule {
     StartedAfterTheEnd,
     /// S6: a terminal state never changes.
     AnswerChanged,
+    /// S7: hop and ancestry are those that the fleet wrote down.
+    OriginMadeUp,
+    /// S8: the id of a child is the function of its place.
+    ChildIdWrong,
+    /// S9: who waits holds neither a claim nor a slot.
+    WaitHolds,
+    /// S10: descendants, levels, attempts and bytes are bounded.
+    TooMuch,
     /// S11: no secret anywhere.
     Leaked,
     /// L1: a request is gone without a result.
@@ -30,12 +38,16 @@ pub enum Rule {
     Late,
     /// L1: a request ended as it should not have.
     WrongAnswer,
+    /// L2: a parent does not go on although enough of its children have ended.
+    NotWoken,
     /// L3: a dead session still owns something.
     HeldByTheDead,
     /// L4: a committed result was never published.
     NeverPublished,
     /// L5: a cancelled request ended in another way.
     CancelIgnored,
+    /// L5: a delegated request runs on although nobody wants it any more.
+    LeftRunning,
     /// More executions than one, and one for each fault that it felt.
     TooManyExecutions,
 }
@@ -51,14 +63,20 @@ impl Rule {
             Self::LeftUnanswered => "S4 acked before it was answered",
             Self::StartedAfterTheEnd => "S5 started after its end",
             Self::AnswerChanged => "S6 the answer changed",
+            Self::OriginMadeUp => "S7 an origin was made up",
+            Self::ChildIdWrong => "S8 a child's id is not its place's",
+            Self::WaitHolds => "S9 a wait holds something",
+            Self::TooMuch => "S10 more than the bounds allow",
             Self::Leaked => "S11 a secret leaked",
             Self::Lost => "L1 lost",
             Self::Stuck => "L1 stuck",
             Self::Late => "L1 late",
             Self::WrongAnswer => "L1 wrong answer",
+            Self::NotWoken => "L2 not woken",
             Self::HeldByTheDead => "L3 held by a dead session",
             Self::NeverPublished => "L4 never published",
             Self::CancelIgnored => "L5 cancel ignored",
+            Self::LeftRunning => "L5 left running",
             Self::TooManyExecutions => "more executions than faults explain",
         }
     }

@@ -1,5 +1,6 @@
 //! The checker is shown a clean history, and one for each way of breaking a rule.
 
+mod delegation;
 mod tale;
 
 use std::time::Duration;
@@ -22,6 +23,14 @@ const TERMS: Terms = Terms {
     grace: Duration::from_secs(5),
     linger: Duration::from_secs(2),
     attempts_max: 5,
+    wakes_within: Duration::from_secs(10),
+    ends_within: Duration::from_secs(5),
+    bounds: Bounds {
+        children: 3,
+        descendants: 4,
+        depth: 2,
+        bytes: 1_000,
+    },
 };
 
 /// From the claim at `millis` until it is committed.

@@ -1,4 +1,4 @@
-//! A history of one request, told event by event.
+//! A history, told event by event: of one request unless another is named.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -69,6 +69,13 @@ fn request() -> RequestId {
     "r-1".parse().expect("an id")
 }
 
+/// The same event of another request.
+pub(super) fn of(request: &RequestId, event: &Event) -> Event {
+    let mut value = serde_json::to_value(event).expect("an event is JSON");
+    value["request"] = request.as_str().into();
+    serde_json::from_value(value).expect("it stays an event")
+}
+
 pub(super) fn accepted() -> Event {
     Event::Accepted {
         request: request(),
@@ -85,6 +92,7 @@ pub(super) fn claimed(worker: &str, claim: &str, millis: u64) -> Event {
         request: request(),
         claim: ClaimId::new(claim),
         granted: At::of(Duration::from_millis(millis)),
+        attempt: 1,
     }
 }
 
@@ -93,6 +101,7 @@ pub(super) fn started(worker: &str, claim: &str) -> Event {
         worker: WorkerId::new(worker),
         request: request(),
         claim: ClaimId::new(claim),
+        origin: None,
     }
 }
 

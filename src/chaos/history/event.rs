@@ -1,127 +1,15 @@
-//! What happened, one JSON object a line.
-//!
-//! Owns the vocabulary in which the harness, the workers' logs and the simulation tell the same
-//! story. Names a request by its id, a claim by its nonce and a body by its digest; never holds a
-//! prompt or an answer.
+//! The vocabulary of a history.
 
-use std::{
-    fmt,
-    io::{self, BufRead, Write},
-    time::Duration,
-};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::schedule::{Fault, Hostile};
-use crate::contract::{ErrorCode, Fingerprint, RequestId};
-
-/// A moment of the run, in whole milliseconds since it began.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct At(u64);
-
-impl At {
-    /// This long after the beginning.
-    #[must_use]
-    pub fn of(since: Duration) -> Self {
-        Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-    }
-
-    /// This moment, `by` later.
-    #[must_use]
-    pub fn plus(self, by: Duration) -> Self {
-        Self(self.0.saturating_add(Self::of(by).0))
-    }
-
-    /// How long after `earlier`; zero if it is not later.
-    #[must_use]
-    pub const fn since(self, earlier: Self) -> Duration {
-        Duration::from_millis(self.0.saturating_sub(earlier.0))
-    }
-}
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:03} s", self.0 / 1_000, self.0 % 1_000)
-    }
-}
-
-macro_rules! word {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct $name(Box<str>);
-
-        impl $name {
-            /// As it was told.
-            #[must_use]
-            pub fn new(text: impl Into<Box<str>>) -> Self {
-                Self(text.into())
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-    };
-}
-
-word!(
-    /// One worker process.
-    WorkerId
-);
-word!(
-    /// The nonce of one claim.
-    ClaimId
-);
-word!(
-    /// Stands for the bytes of a result.
-    Digest
-);
-
-impl Digest {
-    /// Of these bytes.
-    #[must_use]
-    pub fn of(body: &[u8]) -> Self {
-        Self::new(Fingerprint::of_bytes(body).to_string())
-    }
-}
-
-/// How a request has to end if nothing comes in between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Expected {
-    /// With status ok.
-    Done,
-    /// With this error.
-    Refused(ErrorCode),
-}
-
-impl Expected {
-    /// Whether a result with this error, or with none, is what was expected.
-    #[must_use]
-    pub fn is(self, code: Option<ErrorCode>) -> bool {
-        match self {
-            Self::Done => code.is_none(),
-            Self::Refused(expected) => code == Some(expected),
-        }
-    }
-}
-
-/// What a cancel was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CancelTold {
-    /// The request was flagged: it must not end in any other way.
-    Flagged,
-    /// It was done already.
-    AlreadyDone,
-}
+use super::{At, CancelTold, ClaimId, Digest, Expected, Kid, Origin, WorkerId};
+use crate::{
+    chaos::schedule::{Fault, Hostile},
+    contract::{ErrorCode, PurutoName, RequestId, Step},
+    handler::crash::CrashPoint,
+};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,6 +28,20 @@ pub enum Event {
         /// Where in the stream it was stored.
         sequence: u64,
     },
+    /// It is known beforehand that this request will be delegated if its parent gets that far.
+    Foreseen {
+        /// Which.
+        request: RequestId,
+        /// By whom.
+        parent: RequestId,
+        /// How it has to end.
+        expected: Expected,
+    },
+    /// A message with an origin that somebody made up was stored under the id of a child.
+    Forged {
+        /// The child.
+        request: RequestId,
+    },
     /// A cancel of the request was confirmed.
     CancelAsked {
         /// Which.
@@ -157,6 +59,9 @@ pub enum Event {
         claim: ClaimId,
         /// When, by the store's clock.
         granted: At,
+        /// Which execution of the request this is.
+        #[serde(default)]
+        attempt: u32,
     },
     /// A handler began.
     Started {
@@ -166,6 +71,68 @@ pub enum Event {
         request: RequestId,
         /// Under which claim.
         claim: ClaimId,
+        /// Where it comes from; `None` for a caller's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Box<Origin>>,
+    },
+    /// A worker wrote down that a request waits, and which children it is owed.
+    Parked {
+        /// Who.
+        worker: WorkerId,
+        /// Which waits.
+        request: RequestId,
+        /// Under which claim.
+        claim: ClaimId,
+        /// Whose request it is.
+        target: PurutoName,
+        /// Which of its delegations this is.
+        step: Step,
+        /// How many of the children it waits for.
+        join: u16,
+        /// How long their messages are together.
+        bytes: u64,
+        /// The children, in order.
+        children: Vec<Kid>,
+    },
+    /// A worker gave a waiting request out of its hands.
+    LetGo {
+        /// Who.
+        worker: WorkerId,
+        /// Which waits.
+        request: RequestId,
+        /// The claim that is over.
+        claim: ClaimId,
+    },
+    /// A parent was told of the end of a child.
+    ChildEnded {
+        /// By whom.
+        worker: WorkerId,
+        /// The child.
+        request: RequestId,
+        /// Its parent.
+        parent: RequestId,
+        /// Whether the parent waits for nothing more.
+        wakes: bool,
+    },
+    /// A handler is told what came of a delegation.
+    Resumed {
+        /// Where.
+        worker: WorkerId,
+        /// Which waits no more.
+        request: RequestId,
+        /// Under which claim.
+        claim: ClaimId,
+        /// The delegation.
+        step: Step,
+    },
+    /// A request that nobody wants any more was flagged.
+    Unwanted {
+        /// By whom.
+        worker: WorkerId,
+        /// Which.
+        request: RequestId,
+        /// What was told.
+        told: CancelTold,
     },
     /// A worker begins to ask the store to take a result.
     Committing {
@@ -266,6 +233,24 @@ pub enum Event {
         /// Its name.
         session: String,
     },
+    /// Requests of one target that had nothing to do but wait did so at once.
+    WaitedTogether {
+        /// How many there were.
+        asked: usize,
+        /// How many of them waited without an owner.
+        waiting: usize,
+        /// How many run slots the target has in the whole fleet.
+        slots: usize,
+        /// How many of them were taken.
+        taken: usize,
+    },
+    /// A worker that was to die at this point of a walk did.
+    DiedAt {
+        /// Who.
+        worker: WorkerId,
+        /// Where.
+        point: CrashPoint,
+    },
     /// A secret stood where it must not.
     Leaked {
         /// Where.
@@ -287,6 +272,8 @@ pub enum Event {
     },
     /// There will be no more faults, and all of them have ended.
     Calm,
+    /// Since then nothing is owed any more: whatever faults had left behind is over.
+    Settled,
 }
 
 impl Event {
@@ -296,6 +283,11 @@ impl Event {
         match self {
             Self::Accepted { request, .. }
             | Self::CancelAsked { request, .. }
+            | Self::Parked { request, .. }
+            | Self::LetGo { request, .. }
+            | Self::ChildEnded { request, .. }
+            | Self::Resumed { request, .. }
+            | Self::Unwanted { request, .. }
             | Self::Claimed { request, .. }
             | Self::Started { request, .. }
             | Self::Committing { request, .. }
@@ -311,85 +303,16 @@ impl Event {
             | Self::DeadLettered { .. }
             | Self::LeftInStream { .. }
             | Self::DeadSessionHolds { .. }
+            // What may be of a request is not yet any of its story.
+            | Self::Foreseen { .. }
+            | Self::Forged { .. }
+            | Self::WaitedTogether { .. }
+            | Self::DiedAt { .. }
             | Self::Leaked { .. }
             | Self::FaultBegan { .. }
             | Self::FaultEnded { .. }
-            | Self::Calm => None,
+            | Self::Calm
+            | Self::Settled => None,
         }
-    }
-}
-
-/// A line of a history.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
-    /// When.
-    #[serde(rename = "at_ms")]
-    pub at: At,
-    /// What.
-    #[serde(flatten)]
-    pub event: Event,
-}
-
-/// Writes a history, a line an event.
-///
-/// # Errors
-/// `to` cannot be written to.
-pub fn write(history: &[Entry], mut to: impl Write) -> io::Result<()> {
-    for entry in history {
-        serde_json::to_writer(&mut to, entry)?;
-        to.write_all(b"\n")?;
-    }
-    to.flush()
-}
-
-/// Reads a history.
-///
-/// # Errors
-/// `from` cannot be read, or a line of it is no event.
-pub fn read(from: impl BufRead) -> io::Result<Vec<Entry>> {
-    from.lines()
-        .map(|line| Ok(serde_json::from_str(&line?)?))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::chaos::schedule::{Place, Side, Trouble};
-
-    #[test]
-    fn what_is_written_reads_back() {
-        let fault = Fault::Partition {
-            place: Place(2),
-            from: Some(Side::Redis),
-            trouble: Trouble::HalfOpen,
-        };
-        let events = [
-            Event::FaultBegan {
-                number: 1,
-                fault,
-                worker: Some(WorkerId::new("w3-1")),
-            },
-            Event::Accepted {
-                request: "r-1".parse().expect("an id"),
-                sent: At(12),
-                within: Duration::from_secs(60),
-                expected: Expected::Refused(ErrorCode::Denied),
-                sequence: 7,
-            },
-            Event::Calm,
-        ];
-        let entries = events.map(|event| Entry {
-            at: At(1_250),
-            event,
-        });
-        let mut lines = Vec::new();
-        write(&entries, &mut lines).expect("memory takes everything");
-        let text = String::from_utf8_lossy(&lines);
-        assert!(
-            text.starts_with(r#"{"at_ms":1250,"event":"fault_began","number":1,"#),
-            "{text}"
-        );
-        assert_eq!(read(&*lines).expect("a history"), entries);
     }
 }
