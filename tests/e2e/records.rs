@@ -52,6 +52,17 @@ impl Records {
         None
     }
 
+    /// How many requests wait without a worker.
+    pub(crate) async fn waiting(&mut self) -> u64 {
+        let mut waiting = 0;
+        for partition in 0..PARTITIONS {
+            let key = format!("puruto:{{p{partition:02}}}:waits");
+            let count: u64 = self.0.zcard(key).await.expect("a count");
+            waiting += count;
+        }
+        waiting
+    }
+
     /// When a request got its result, in milliseconds since 1970 by the server's clock; `None` while
     /// it has none.
     pub(crate) async fn done_at(&mut self, target: &str, id: &str) -> Option<u64> {

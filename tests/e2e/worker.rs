@@ -153,6 +153,14 @@ impl Worker {
         self.process.pid().expect("it runs")
     }
 
+    /// How many bytes of memory it occupies; `None` where the system does not say.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
+        let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
+        let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+        Some(kib * 1024)
+    }
+
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);

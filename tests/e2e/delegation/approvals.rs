@@ -14,7 +14,6 @@ use serde_json::Value;
 use super::{answer, until_at_rest, until_it_waits};
 use crate::{
     fleet::Fleet,
-    records::Records,
     wire::{RESULTS, Wire, request},
     worker::Worker,
 };
@@ -31,7 +30,6 @@ struct Desk {
     worker: Worker,
     wire: Wire,
     asked: Value,
-    store: RedisStore,
 }
 
 impl Desk {
@@ -39,8 +37,6 @@ impl Desk {
         let fleet = Fleet::of(&[CLERK]).await;
         let worker = fleet.worker("w1").await;
         let wire = fleet.wire().await;
-        let url = fleet.servers.redis.url().parse().expect("a valid address");
-        let store = RedisStore::connect(RedisOptions::new(url), Chance::system()).await;
         let mut asked = request("r-1", "clerk", "Pay 50 EUR");
         asked["timeout_sec"] = timeout_sec.into();
         wire.ask(&asked).await;
@@ -52,32 +48,14 @@ impl Desk {
             worker,
             wire,
             asked,
-            store: store.expect("a store"),
         }
     }
 
-    async fn fingerprint(&self) -> Fingerprint {
-        let mut records = Records::connect(&self.fleet.servers.redis.url()).await;
-        let written = records.field("clerk", "r-1", "fp").await;
-        written
-            .expect("a fingerprint")
-            .parse()
-            .expect("of its form")
-    }
-
-    async fn decide(&self, approved: bool, fingerprint: Fingerprint) -> VerdictAnswer {
-        let key = RequestKey {
-            target: "clerk".parse().expect("a name"),
-            request: "r-1".parse().expect("an id"),
-        };
-        let verdict = Verdict {
-            approved,
-            by: "Ana".to_owned(),
-            note: Some("seen".to_owned()),
-            fingerprint,
-        };
-        let decided = self.store.decide(&key, &verdict).await;
-        decided.expect("an answer")
+    /// Decides as a person at a terminal does.
+    async fn decide(&self, verb: &str) {
+        let words = [verb, "r-1", "--by", "Ana", "--note", "seen"];
+        let decided = self.fleet.puruto(&words).await;
+        assert_eq!(decided.code, 0, "{decided:?}");
     }
 
     async fn answer(&self) -> Value {
@@ -96,8 +74,7 @@ async fn what_is_approved_runs_once_though_every_worker_was_replaced_meanwhile()
     until_it_waits(&desk.fleet, &desk.asked).await;
     second.kill().await;
 
-    let taken = desk.decide(true, desk.fingerprint().await).await;
-    assert_eq!(taken, VerdictAnswer::Taken);
+    desk.decide("approve").await;
     let third = desk.fleet.worker("w3").await;
 
     let result = desk.answer().await;
@@ -109,8 +86,7 @@ async fn what_is_approved_runs_once_though_every_worker_was_replaced_meanwhile()
 async fn what_is_rejected_is_denied_and_never_runs() {
     let desk = Desk::waiting(120).await;
 
-    let taken = desk.decide(false, desk.fingerprint().await).await;
-    assert_eq!(taken, VerdictAnswer::Taken);
+    desk.decide("reject").await;
 
     let result = desk.answer().await;
     assert_eq!(result["error"]["code"], "DENIED", "{result}");
@@ -122,8 +98,21 @@ async fn what_is_rejected_is_denied_and_never_runs() {
 async fn a_verdict_about_another_payload_is_none_and_the_deadline_holds() {
     let desk = Desk::waiting(6).await;
 
-    let other = Fingerprint::of_bytes(b"Pay 5000 EUR");
-    assert_eq!(desk.decide(true, other).await, VerdictAnswer::Mismatch);
+    let key = RequestKey {
+        target: "clerk".parse().expect("a name"),
+        request: "r-1".parse().expect("an id"),
+    };
+    let verdict = Verdict {
+        approved: true,
+        by: "Ana".to_owned(),
+        note: None,
+        fingerprint: Fingerprint::of_bytes(b"Pay 5000 EUR"),
+    };
+    let url = desk.fleet.servers.redis.url().parse();
+    let options = RedisOptions::new(url.expect("a valid address"));
+    let store = RedisStore::connect(options, Chance::system()).await;
+    let decided = store.expect("a store").decide(&key, &verdict).await;
+    assert_eq!(decided.expect("an answer"), VerdictAnswer::Mismatch);
 
     let result = desk.answer().await;
     assert_eq!(result["error"]["code"], "TIMEOUT", "{result}");

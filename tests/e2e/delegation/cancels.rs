@@ -123,3 +123,17 @@ async fn a_cancelled_root_ends_all_the_same_where_every_slot_is_busy() {
     tree.worker.until_running("head", 1).await;
     tree.worker.until_running("clerk", 1).await;
 }
+
+#[tokio::test]
+async fn a_cancelled_chain_ends_with_all_that_belongs_to_it_and_nothing_else() {
+    let tree = Tree::grow().await;
+    let other = asking("r-2", "head", &json!({"hang": true}));
+    tree.wire.ask(&other).await;
+    tree.worker.until_running("head", 1).await;
+
+    tree.assert_cancelled_by(&["cancel", "--correlation", "chain-r-1"])
+        .await;
+
+    tree.worker.until_running("head", 1).await;
+    until_at_rest(&tree.worker, "clerk", 1).await;
+}

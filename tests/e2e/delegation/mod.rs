@@ -9,6 +9,7 @@ mod deadlines;
 mod joins;
 mod kills;
 mod outages;
+mod parents;
 mod slots;
 mod volleys;
 
