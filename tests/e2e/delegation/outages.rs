@@ -104,6 +104,19 @@ async fn a_parent_waits_on_while_redis_is_killed_and_restarted() {
 }
 
 #[tokio::test]
+async fn a_parent_waits_on_while_nats_is_killed_and_restarted() {
+    let mut pair = Pair::waiting().await;
+
+    pair.fleet.servers.nats.kill().await.expect("killed");
+    pair.fleet.servers.nats.restart().await.expect("up again");
+    pair.model.answer_all();
+
+    pair.assert_answered().await;
+    assert_eq!(pair.model.made(), 1);
+    assert_eq!(pair.parents.executions("clerk").await, 2);
+}
+
+#[tokio::test]
 async fn a_parent_that_waits_while_redis_is_emptied_asks_for_the_same_child_again() {
     let pair = Pair::waiting().await;
     let mut heard = pair.wire.listen("puruto.result.>").await;

@@ -181,3 +181,31 @@ async fn ten_thousand_children_of_one_turn_are_refused_at_once_and_nobody_else_n
     assert_eq!((model.made(), wire.messages(RESULTS).await), (0, 2));
     assert_eq!(worker.executions("clerk").await, 1);
 }
+
+#[tokio::test]
+async fn a_crowd_over_several_levels_is_refused_where_it_would_be_too_many_below_the_first() {
+    const CLERKS: usize = 20;
+    let model = Leaves::after(Duration::ZERO).await;
+    let purutos = [("clerk", asker(2)), ("leaf", model.puruto(4))];
+    let fleet = Fleet::of(&purutos.each_ref().map(|it| (it.0, it.1.as_str()))).await;
+    let_all_ask(&fleet, &["clerk", "leaf"]);
+    let _worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    // 20 times 20 below and the 20 themselves are more than the 256 that there may be.
+    let clerks: Vec<_> = (0..CLERKS)
+        .map(|it| child("clerk", json!({"fan": [20, "leaf"], "number": it})))
+        .collect();
+    let root = asking("r-1", "clerk", &ask(&clerks));
+    wire.ask(&root).await;
+
+    let result = answer(&wire, &root).await;
+    let children = result["result"]["children"].as_array().expect("children");
+    assert_eq!(children.len(), CLERKS);
+    for child in children {
+        let error = &child["error"];
+        assert_eq!(error["code"], "BUDGET_EXHAUSTED", "{child}");
+        assert_eq!(error["details"]["rule"], "max_descendants", "{child}");
+    }
+    assert_eq!(model.made(), 0);
+    assert_eq!(wire.messages(RESULTS).await, CLERKS as u64 + 1);
+}
