@@ -8,7 +8,7 @@ use super::{answer, asking, child_of, let_all_ask};
 use crate::{
     fleet::Fleet,
     patience::until,
-    support::asking::{asker, child, leaves::Leaves},
+    support::asking::{ask, asker, child, leaves::Leaves, policy},
     wire::RESULTS,
 };
 
@@ -73,4 +73,23 @@ async fn a_parent_that_waits_for_two_of_three_goes_on_with_two_and_the_third_is_
         codes(&ends),
         [&Value::Null, &json!("CANCELLED"), &Value::Null]
     );
+}
+
+#[tokio::test]
+async fn a_parent_hears_why_a_child_had_no_answer_and_goes_on() {
+    let fleet = Fleet::of(&[("clerk", &asker(1))]).await;
+    fleet.write_policy("clerk", &policy("clerk", &["clerk", "nobody"], 2));
+    let _worker = fleet.worker("w1").await;
+    let wire = fleet.wire().await;
+    // Somebody of whom the fleet does not know, and somebody who must not ask any further.
+    let deeper = ask(&[child("clerk", json!({"say": "too deep"}))]);
+    let children = [child("nobody", "Hello"), child("clerk", deeper)];
+    let parent = asking("r-1", "clerk", &ask(&children));
+    wire.ask(&parent).await;
+
+    let result = answer(&wire, &parent).await;
+    let said = json!(["TARGET_NOT_FOUND", "DENIED"]);
+    assert_eq!(result["result"]["said"], said, "{result}");
+    wire.until_all_is_done().await;
+    assert_eq!(wire.messages(RESULTS).await, 3);
 }
