@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{RequestKey, StoreFault, kin::Owned};
 use crate::{
     clock::WallTime,
-    contract::{Limits, Spent, Step},
+    contract::{Exhausted, Good, Limits, Micros, Spent, Step},
 };
 
 /// Counts the changes of a run.
@@ -179,6 +179,38 @@ pub struct RunLimits {
     pub tree: Limits,
 }
 
+impl RunLimits {
+    /// The limit that one more request of `run` would break, if any, in the order in which they
+    /// are held. Of tokens and money nobody knows what the next request takes: it may still be
+    /// made while any is left.
+    #[must_use]
+    pub fn reached(&self, run: &Run, spent: &Spent) -> Option<RunExhausted> {
+        if run.step.number() >= self.steps {
+            return Some(RunExhausted::Steps);
+        }
+        if run.requests >= self.requests {
+            return Some(RunExhausted::Requests);
+        }
+        let Micros(cost) = spent.cost;
+        let money = self.tree.cost.map(|it| it.0).filter(|_| cost > 0);
+        let asked = spent.requests.saturating_add(1);
+        for (good, used, reached, limit) in [
+            (Good::Requests, spent.requests, asked, self.tree.requests),
+            (Good::Tokens, spent.tokens, spent.tokens, self.tree.tokens),
+            (Good::Cost, cost, cost, money),
+        ] {
+            if let Some(limit) = limit.filter(|limit| used >= *limit) {
+                return Some(RunExhausted::Tree(Exhausted {
+                    good,
+                    reached,
+                    limit,
+                }));
+            }
+        }
+        None
+    }
+}
+
 /// A change of a run, refused unless it stands where it is believed to stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checkpoint {
@@ -241,7 +273,7 @@ pub enum RunExhausted {
     /// Requests of its own.
     Requests,
     /// Something that it shares with its children.
-    Tree(crate::contract::Exhausted),
+    Tree(Exhausted),
 }
 
 /// The runs of agents.

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::past::Past;
 use crate::{
-    contract::{ErrorCode, IpcKind, ResultError, Spent},
+    contract::{ErrorCode, IpcKind, ResultError},
     handler::{Ended, chat::summary_of},
-    store::run::{Run, RunLimits, RunStatus},
+    store::run::{Run, RunExhausted, RunLimits, RunStatus},
 };
 
 /// The result of a run, or the error in which it ended; `None` while it has not.
@@ -50,8 +50,18 @@ fn cancelled(run: &Run) -> ResultError {
 }
 
 fn exhausted(run: &Run, limits: &RunLimits) -> ResultError {
-    let Some((good, reached, limit)) = limit(run, limits) else {
-        return with_figures(budget_error("the run used up its budget"), run);
+    let (good, reached, limit) = match limits.reached(run, &run.spent) {
+        Some(RunExhausted::Steps) => {
+            let reached = run.step.number().into();
+            ("steps".to_owned(), reached, limits.steps.into())
+        }
+        Some(RunExhausted::Requests) => {
+            let good = "model requests of the run".to_owned();
+            (good, run.requests.into(), limits.requests.into())
+        }
+        Some(RunExhausted::Tree(it)) => (it.good.to_string(), it.reached, it.limit),
+        // The limits are others by now.
+        None => return with_figures(budget_error("the run used up its budget"), run),
     };
     let message = format!("the budget of {good} is used up: {reached} of {limit}");
     let error = budget_error(&message).with("good", good);
@@ -60,27 +70,6 @@ fn exhausted(run: &Run, limits: &RunLimits) -> ResultError {
 
 fn budget_error(message: &str) -> ResultError {
     ResultError::new(ErrorCode::BudgetExhausted, message)
-}
-
-/// The limit that was reached, in the order in which they are held: what it is for, how far it was
-/// used, how far it may be. `None` where the limits are others by now.
-fn limit(run: &Run, limits: &RunLimits) -> Option<(String, u64, u64)> {
-    let step = run.step.number();
-    if step >= limits.steps {
-        return Some(("steps".to_owned(), step.into(), limits.steps.into()));
-    }
-    if run.requests >= limits.requests {
-        let reached = (run.requests.into(), limits.requests.into());
-        return Some(("model requests of the run".to_owned(), reached.0, reached.1));
-    }
-    let mut spent = run.spent;
-    spent += Spent {
-        requests: 1,
-        ..Spent::default()
-    };
-    let exhausted = limits.tree.hold(&spent).err()?;
-    let good = exhausted.good.to_string();
-    Some((good, exhausted.reached, exhausted.limit))
 }
 
 /// How far it came, and which documents it had read by then.

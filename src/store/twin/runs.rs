@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     clock::{Clock, WallTime},
-    contract::{Exhausted, Good, Micros, Spent, Step},
+    contract::{Good, Spent, Step},
 };
 
 /// A run; what it spent stands on its request's record.
@@ -69,8 +69,9 @@ impl AgentRun {
         if self.run.pending.is_some() {
             return CheckpointAnswer::Stale;
         }
-        if let Some((name, exhausted)) = broken(&self.run, limits, spent) {
+        if let Some(exhausted) = limits.reached(&self.run, spent) {
             self.run.status = RunStatus::BudgetExhausted;
+            let name = name_of(&exhausted);
             let payload = format!(r#"{{"reason":"budget","limit":"{name}"}}"#);
             self.tell("stopped", payload, now);
             return CheckpointAnswer::Exhausted(exhausted);
@@ -114,32 +115,18 @@ impl AgentRun {
     }
 }
 
-/// The limit that the next request would break.
-fn broken(run: &Run, limits: &RunLimits, spent: &Spent) -> Option<(&'static str, RunExhausted)> {
-    let tree = &limits.tree;
-    let within = |spent: u64, limit: Option<u64>| limit.filter(|limit| spent >= *limit);
-    let of = |good, reached, limit| {
-        RunExhausted::Tree(Exhausted {
-            good,
-            reached,
-            limit,
-        })
-    };
-    if run.step.number() >= limits.steps {
-        return Some(("steps", RunExhausted::Steps));
+/// What the store calls a limit.
+const fn name_of(limit: &RunExhausted) -> &'static str {
+    match limit {
+        RunExhausted::Steps => "steps",
+        RunExhausted::Requests => "own_requests",
+        RunExhausted::Tree(it) => match it.good {
+            Good::Requests => "requests",
+            Good::Tokens => "tokens",
+            Good::Cost => "cost",
+            Good::Descendants => "descendants",
+        },
     }
-    if run.requests >= limits.requests {
-        return Some(("own_requests", RunExhausted::Requests));
-    }
-    if let Some(limit) = within(spent.requests, tree.requests) {
-        return Some(("requests", of(Good::Requests, spent.requests + 1, limit)));
-    }
-    if let Some(limit) = within(spent.tokens, tree.tokens) {
-        return Some(("tokens", of(Good::Tokens, spent.tokens, limit)));
-    }
-    let Micros(cost) = spent.cost;
-    let limit = within(cost, tree.cost.map(|it| it.0)).filter(|_| cost > 0)?;
-    Some(("cost", of(Good::Cost, cost, limit)))
 }
 
 impl Data {

@@ -10,9 +10,7 @@ use futures_util::future::BoxFuture;
 use crate::{
     contract::{Spent, Step},
     handler::journal::Journal,
-    store::run::{
-        Checkpoint, CheckpointAnswer, NewRun, Revision, Run, RunExhausted, RunLimits, RunStatus,
-    },
+    store::run::{Checkpoint, CheckpointAnswer, NewRun, Revision, Run, RunLimits, RunStatus},
 };
 
 /// Where a call hangs for good.
@@ -181,26 +179,17 @@ fn reserve(run: &mut Run, limits: &RunLimits) -> (CheckpointAnswer, Option<&'sta
     if run.pending.is_some() {
         return (CheckpointAnswer::Stale, None);
     }
-    let one = Spent {
-        requests: 1,
-        ..Spent::default()
-    };
-    let mut spent = run.spent;
-    spent += one;
-    let exhausted = if run.step.number() >= limits.steps {
-        Some(RunExhausted::Steps)
-    } else if run.requests >= limits.requests {
-        Some(RunExhausted::Requests)
-    } else {
-        limits.tree.hold(&spent).err().map(RunExhausted::Tree)
-    };
+    let exhausted = limits.reached(run, &run.spent);
     if let Some(exhausted) = exhausted {
         run.status = RunStatus::BudgetExhausted;
         return (CheckpointAnswer::Exhausted(exhausted), Some("stopped"));
     }
     run.status = RunStatus::Running;
     run.requests += 1;
-    run.spent = spent;
+    run.spent += Spent {
+        requests: 1,
+        ..Spent::default()
+    };
     (moved(run), Some("reserved"))
 }
 
