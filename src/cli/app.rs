@@ -16,7 +16,7 @@ use super::{
     failure::Failure,
     health, invoke,
     listing::{self, ListArgs},
-    logs, result, schema,
+    logs, result, runs, schema,
     session::{GlobalArgs, World},
     status, tree, watch,
     worker::{self, WorkerArgs},
@@ -49,6 +49,8 @@ enum Verb {
     Events(events::EventsArgs),
     /// Show which request of a chain asked which, how each stands and what it spent
     Tree(tree::TreeArgs),
+    /// Begin, work on, show and cancel the runs of agents
+    Run(runs::RunArgs),
     /// Let a request run that waits to be approved
     Approve(DecideArgs),
     /// Refuse a request that waits to be approved
@@ -127,6 +129,7 @@ impl App {
             Verb::Result(args) => block_on(result::run(&args, &global, world)),
             Verb::Events(args) => block_on(events::run(&args, &global, world)),
             Verb::Tree(args) => block_on(tree::run(&args, &global, world)),
+            Verb::Run(args) => block_on(runs::run(args, &global, world)),
             Verb::Approve(args) => block_on(approve::approve(&args, &global, world)),
             Verb::Reject(args) => block_on(approve::reject(&args, &global, world)),
             Verb::Cancel(args) => block_on(cancel::run(&args, &global, world)),

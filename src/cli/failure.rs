@@ -28,6 +28,9 @@ pub(super) enum Failure {
         /// Who gave the address.
         source_of: String,
     },
+    /// What was named is not there.
+    #[error("{0}")]
+    NotThere(String),
     /// No result within the time that was given.
     #[error("{0}")]
     Timeout(String),
@@ -64,9 +67,12 @@ impl Failure {
             Self::Timeout(_) => Exit::Timeout,
             Self::Dev(fault) if fault.is_usage() => Exit::Usage,
             Self::Demo(fault) if fault.is_usage() => Exit::Usage,
-            Self::Dev(_) | Self::Demo(_) | Self::Worker(_) | Self::Bench(_) | Self::Chaos(_) => {
-                Exit::Error
-            }
+            Self::NotThere(_)
+            | Self::Dev(_)
+            | Self::Demo(_)
+            | Self::Worker(_)
+            | Self::Bench(_)
+            | Self::Chaos(_) => Exit::Error,
             // Whoever read our output has what it wanted.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Self::Io(_) => Exit::Error,
@@ -82,6 +88,7 @@ impl Failure {
 const fn exit_of(fault: &ClientFault) -> Exit {
     match fault {
         ClientFault::PromptTooLong { .. }
+        | ClientFault::OtherGoal { .. }
         | ClientFault::TargetUnknown { .. }
         | ClientFault::Ambiguous { .. }
         | ClientFault::Broker(BrokerFault::TooLarge { .. }) => Exit::Usage,
@@ -114,6 +121,7 @@ pub(super) const fn unreachable_section(fault: &ClientFault) -> Option<&'static 
         | ClientFault::NoDeadLetter(_)
         | ClientFault::NotQueued { .. }
         | ClientFault::ChainUnknown { .. }
+        | ClientFault::OtherGoal { .. }
         | ClientFault::TargetUnknown { .. }
         | ClientFault::Ambiguous { .. } => None,
     }

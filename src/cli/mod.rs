@@ -27,6 +27,7 @@ mod logs;
 mod output;
 mod progress;
 mod result;
+mod runs;
 mod schema;
 mod session;
 mod show;

@@ -136,6 +136,22 @@ pub(super) async fn connect(
 /// A caller who looks deeper: at what the store knows of waiting and delegated requests too.
 pub(super) struct Whole {
     pub(super) client: Client<NatsClient, RedisStore>,
+    nats: NatsClient,
+    store: RedisStore,
+}
+
+impl Whole {
+    /// The same as a caller whom these policies bind.
+    pub(super) fn asking_by(
+        &self,
+        world: &World,
+        gathered: &Gathered,
+        policies: PolicySet,
+    ) -> Client<NatsClient, RedisStore> {
+        let policies = LivePolicies::fixed(policies);
+        let settings = settings(&gathered.config, policies, &world.clock, &world.chance);
+        Client::new(self.nats.clone(), self.store.clone(), settings)
+    }
 }
 
 /// Connects to both servers, as configured.
@@ -149,7 +165,9 @@ pub(super) async fn connect_whole(world: &World, gathered: &Gathered) -> Result<
     let policies = LivePolicies::fixed(PolicySet::default());
     let settings = settings(config, policies, &world.clock, &world.chance);
     Ok(Whole {
-        client: Client::new(nats, store, settings),
+        client: Client::new(nats.clone(), store.clone(), settings),
+        nats,
+        store,
     })
 }
 

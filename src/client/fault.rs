@@ -47,6 +47,14 @@ pub enum ClientFault {
         /// The request.
         request: RequestId,
     },
+    /// The id is that of a run for something else.
+    #[error("run {request} was begun for another goal, {goal:?}: use a new id")]
+    OtherGoal {
+        /// The run.
+        request: RequestId,
+        /// What it is for.
+        goal: String,
+    },
     /// Nothing at all is known of a chain.
     #[error(
         "nothing is known of chain {chain}: no such request was ever claimed, or all is forgotten"

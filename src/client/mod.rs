@@ -21,6 +21,7 @@ mod port;
 mod queue;
 mod reading;
 mod relay;
+mod runs;
 mod status;
 mod verdict;
 mod watch;
@@ -44,6 +45,7 @@ pub use self::{
     port::{Arrival, Arrivals, Exchange, Happenings, Letters, Queue},
     queue::{Queued, Sought},
     relay::Relayed,
+    runs::Begun,
     status::{Standing, Status},
     watch::Watch,
 };

@@ -89,8 +89,8 @@ pub trait Handler: Send + Sync + 'static {
     /// to wait for others; then it is called again. Dropping the future aborts the work.
     fn handle(&self, context: Context) -> BoxFuture<'_, Result<Ended, ResultError>>;
 
-    /// Whether its requests take steps that somebody may want to follow.
-    fn takes_steps(&self) -> bool {
-        false
+    /// The route to its model that a new run of it keeps to; none where it keeps no runs.
+    fn route(&self) -> Option<String> {
+        None
     }
 }

@@ -57,6 +57,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let asking = || claims.ask_verdict(&owned, &resting);
         match self.insist(&session, "ask verdict", asking).await {
             Some(LetGo::Waiting) => {
+                self.ports.tell_approval_wanted(&asked, hold.attempt);
                 let delay = self.rest_delay(&received, &asked);
                 received.nak(delay)
             }

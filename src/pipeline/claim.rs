@@ -238,7 +238,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
 
     fn granted(
         &self,
-        admitted: Admitted,
+        mut admitted: Admitted,
         grant: &Grant,
         session: Arc<Session>,
         nonce: Nonce,
@@ -263,8 +263,8 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
             granted: Instant::now(),
         };
         trail::claimed(&admitted.asked, &hold, grant.now);
-        self.ports
-            .tell_claimed(&admitted.asked, grant.attempt, grant.fresh);
+        admitted.asked.eventful |= grant.kin.is_some();
+        self.ports.tell_claimed(&admitted.asked, grant);
         Box::new(Claimed {
             received: admitted.received,
             asked: admitted.asked,

@@ -3,15 +3,19 @@
 //! Never: waited for. An event that finds no room is dropped and counted, and none holds a prompt,
 //! an answer or a secret.
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use tokio::task::unconstrained;
 
-use super::{Ports, Served, Service, admit::Asked};
+use super::{Ports, Served, admit::Asked};
 use crate::{
     broker::Broker,
     contract::{ErrorCode, Event, EventKind},
-    store::Attempt,
+    store::{
+        Attempt, Claimed,
+        kin::{Child, Park},
+    },
 };
 
 /// Of which requests is told what happens to them.
@@ -29,10 +33,10 @@ pub enum EventsOf {
 impl EventsOf {
     /// Whether it is told of every request of this target, whatever becomes of it.
     pub(super) fn of(self, served: &Served) -> bool {
-        match (self, &served.service) {
-            (Self::All, _) => true,
-            (Self::Delegations, Service::Here { handler, .. }) => handler.takes_steps(),
-            (Self::Delegations, Service::Away | Service::Nobody) | (Self::None, _) => false,
+        match self {
+            Self::All => true,
+            Self::Delegations => served.route().is_some(),
+            Self::None => false,
         }
     }
 }
@@ -48,19 +52,47 @@ impl<B: Broker, C> Ports<B, C> {
         );
     }
 
-    /// A claim was granted: the first, or one after a worker that did not come to an end.
-    pub(super) fn tell_claimed(&self, asked: &Asked, attempt: Attempt, fresh: bool) {
-        let kind = match (fresh, attempt.number()) {
-            (true, _) => EventKind::Accepted,
-            (false, 1) => return,
-            (false, _) => EventKind::Retrying,
+    /// A claim was granted, with `grant`: the first one, or one after a worker that did not come to
+    /// an end.
+    pub(super) fn tell_claimed(&self, asked: &Asked, grant: &Claimed) {
+        let goes_on = grant.kin.as_ref().is_some_and(|kin| kin.waits);
+        let kind = match grant.attempt.number() {
+            1 if grant.now == grant.first_claimed => EventKind::Accepted,
+            1 => return,
+            _ if goes_on => return,
+            _ => EventKind::Retrying,
         };
         self.tell_if_eventful(
             asked,
             kind,
-            attempt,
+            grant.attempt,
             || json!({"worker": self.worker, "deadline": asked.deadline.to_string()}),
         );
+    }
+
+    /// Others are asked.
+    pub(super) fn tell_delegated(&self, asked: &Asked, attempt: Attempt, park: &Park) {
+        let of = |(child, _): &(Child, Bytes)| {
+            json!({
+                "request_id": child.key.request,
+                "target": child.key.target,
+                "action": child.action,
+            })
+        };
+        let children: Vec<_> = park.children.iter().map(of).collect();
+        let details = json!({"step": park.step, "waits_for": park.join, "children": children});
+        self.tell(asked, EventKind::Delegated, attempt, details);
+    }
+
+    /// Nobody works on it until others have answered.
+    pub(super) fn tell_waiting(&self, asked: &Asked, attempt: Attempt) {
+        self.tell(asked, EventKind::Waiting, attempt, Value::Null);
+    }
+
+    /// Nobody works on it until somebody has approved of it.
+    pub(super) fn tell_approval_wanted(&self, asked: &Asked, attempt: Attempt) {
+        let details = json!({"fingerprint": asked.fingerprint.to_string()});
+        self.tell(asked, EventKind::ApprovalWanted, attempt, details);
     }
 
     /// It is not to go on, since somebody cancelled it.

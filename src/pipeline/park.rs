@@ -78,6 +78,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
             }
             Some(ParkAnswer::Lost) | None => return received.lapse(),
         }
+        self.ports.tell_delegated(&asked, hold.attempt, park);
         self.ports.crash.reached(CrashPoint::AfterPark);
         let origin = Origin::of(&request, &asked, &hold.kin);
         let owing = Owing {
@@ -119,6 +120,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         match self.insist(&hold.session, "let go", let_go).await {
             Some(LetGo::Waiting) => {
                 trail::let_go(&asked, &hold);
+                self.ports.tell_waiting(&asked, hold.attempt);
                 let delay = self.rest_delay(&received, &asked);
                 received.nak(delay)
             }

@@ -87,6 +87,17 @@ pub struct Served {
     pub metrics: Arc<TargetMetrics>,
 }
 
+impl Served {
+    /// The route to its model that a new run keeps to; none where it keeps no runs here.
+    #[must_use]
+    pub fn route(&self) -> Option<String> {
+        match &self.service {
+            Service::Here { handler, .. } => handler.route(),
+            Service::Away | Service::Nobody => None,
+        }
+    }
+}
+
 /// Who does a target's work.
 pub enum Service {
     /// This worker.

@@ -13,14 +13,16 @@ use super::{
     signals, supervise,
 };
 use crate::{
+    broker::nats::NatsBroker,
     cli::connect::max_attempts,
     clock::{Chance, Clock},
     config::{self, Config, Environment, Offered},
     contract::PurutoName,
     handler::crash::CrashAt,
-    pipeline::{EventsOf, InFlight, LastChances, Pipeline, Ports, SessionWatch},
+    pipeline::{EpochWatch, EventsOf, InFlight, LastChances, Pipeline, Ports, SessionWatch},
     policy::{self, Change, LivePolicies},
     puruto::Fleet,
+    store::redis::RedisStore,
     telemetry::{
         health::{Health, Setter},
         http::{self, Shown},
@@ -139,25 +141,18 @@ async fn serve(
         sessions: sessions.clone(),
     };
     let present = presence::announce(shared, known, &ends.drain).await?;
-    let pipeline = Pipeline::new(Ports {
-        broker: Arc::clone(&broker),
-        claims: claims.clone(),
-        policies,
-        subjects: shared.config.nats.prefix.clone(),
-        invoke_stream: parts::invoke_stream(shared.config),
-        clock: shared.clock.clone(),
-        chance: shared.chance.clone(),
-        worker: shared.worker.clone(),
-        in_flight: in_flight.clone(),
-        sessions: sessions.clone(),
-        last_chances: LastChances::new(max_attempts(shared.config)),
-        epochs: beat.epochs.clone(),
-        delegation: parts::delegation(shared.config),
-        crash: shared.crash,
-        hand_over: ends.hand_over.clone(),
-        events: events_of(shared.config.events.of),
-        metrics: shared.metrics.clone(),
-    });
+    let pipeline = pipeline(
+        shared,
+        Ground {
+            broker: Arc::clone(&broker),
+            store: claims.clone(),
+            policies,
+            in_flight: in_flight.clone(),
+            sessions: sessions.clone(),
+            epochs: beat.epochs.clone(),
+            hand_over: ends.hand_over.clone(),
+        },
+    );
     tracing::info!(worker = %shared.worker, targets = names.len(), "serving");
     let worker = Worker {
         pipeline,
@@ -177,6 +172,43 @@ async fn serve(
     present.end().await;
     beat.end().await;
     Ok(drained?)
+}
+
+/// What a walk stands on beside what the whole process shares.
+pub(super) struct Ground {
+    pub(super) broker: Arc<NatsBroker>,
+    pub(super) store: RedisStore,
+    pub(super) policies: LivePolicies,
+    pub(super) in_flight: InFlight,
+    pub(super) sessions: SessionWatch,
+    pub(super) epochs: EpochWatch,
+    pub(super) hand_over: CancellationToken,
+}
+
+/// The walk on this ground.
+pub(super) fn pipeline(
+    shared: &Shared<'_>,
+    ground: Ground,
+) -> Pipeline<Arc<NatsBroker>, RedisStore> {
+    Pipeline::new(Ports {
+        broker: ground.broker,
+        claims: ground.store,
+        policies: ground.policies,
+        subjects: shared.config.nats.prefix.clone(),
+        invoke_stream: parts::invoke_stream(shared.config),
+        clock: shared.clock.clone(),
+        chance: shared.chance.clone(),
+        worker: shared.worker.clone(),
+        in_flight: ground.in_flight,
+        sessions: ground.sessions,
+        last_chances: LastChances::new(max_attempts(shared.config)),
+        epochs: ground.epochs,
+        delegation: parts::delegation(shared.config),
+        crash: shared.crash,
+        hand_over: ground.hand_over,
+        events: events_of(shared.config.events.of),
+        metrics: shared.metrics.clone(),
+    })
 }
 
 const fn timing(config: &Config) -> Timing {

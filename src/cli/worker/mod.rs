@@ -8,6 +8,8 @@ mod presence;
 mod servers;
 mod session;
 mod signals;
+/// A worker for one request.
+pub(super) mod single;
 mod supervise;
 
 use std::path::PathBuf;
