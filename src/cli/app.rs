@@ -18,7 +18,7 @@ use super::{
     listing::{self, ListArgs},
     logs, result, runs, schema,
     session::{GlobalArgs, World},
-    status, tree, watch,
+    status, tree, watch, why,
     worker::{self, WorkerArgs},
 };
 
@@ -49,6 +49,8 @@ enum Verb {
     Events(events::EventsArgs),
     /// Show which request of a chain asked which, how each stands and what it spent
     Tree(tree::TreeArgs),
+    /// Say in plain words why a request is not finished
+    Why(why::WhyArgs),
     /// Begin, work on, show and cancel the runs of agents
     Run(runs::RunArgs),
     /// Let a request run that waits to be approved
@@ -130,6 +132,7 @@ impl App {
             Verb::Events(args) => block_on(events::run(&args, &global, world)),
             Verb::Tree(args) => block_on(tree::run(&args, &global, world)),
             Verb::Run(args) => block_on(runs::run(args, &global, world)),
+            Verb::Why(args) => block_on(why::run(&args, &global, world)),
             Verb::Approve(args) => block_on(approve::approve(&args, &global, world)),
             Verb::Reject(args) => block_on(approve::reject(&args, &global, world)),
             Verb::Cancel(args) => block_on(cancel::run(&args, &global, world)),

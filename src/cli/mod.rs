@@ -36,6 +36,7 @@ mod streaming;
 mod table;
 mod tree;
 mod watch;
+mod why;
 /// `puruto worker`: one worker process.
 pub mod worker;
 

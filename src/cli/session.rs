@@ -141,6 +141,14 @@ pub(super) struct Whole {
 }
 
 impl Whole {
+    pub(super) const fn nats(&self) -> &NatsClient {
+        &self.nats
+    }
+
+    pub(super) const fn store(&self) -> &RedisStore {
+        &self.store
+    }
+
     /// The same as a caller whom these policies bind.
     pub(super) fn asking_by(
         &self,

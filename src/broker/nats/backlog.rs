@@ -10,11 +10,15 @@ use super::{
     api::{self, code},
     client::NatsClient,
     link::Link,
+    reconcile::is_missing,
     results::direct_get,
     wire,
 };
 use crate::{
-    broker::{BrokerFault, names::StreamName},
+    broker::{
+        BrokerFault,
+        names::{ConsumerName, StreamName},
+    },
     clock::WallTime,
     contract::{Lane, PurutoName, Subjects},
 };
@@ -64,6 +68,7 @@ struct Config {
 #[derive(Deserialize)]
 struct Delivered {
     consumer_seq: u64,
+    stream_seq: u64,
 }
 
 impl NatsClient {
@@ -80,6 +85,30 @@ impl NatsClient {
                 operation: OPERATION,
                 after: ALL_WITHIN,
             }))
+    }
+}
+
+impl NatsClient {
+    /// The sequence up to which a lane has delivered; nothing where no worker ever served it.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    pub async fn delivered_up_to(
+        &self,
+        target: &PurutoName,
+        lane: Lane,
+    ) -> Result<Option<u64>, BrokerFault> {
+        let consumer = ConsumerName::of(target, lane);
+        let call = format!(
+            "CONSUMER.INFO.{}.{}",
+            self.requests().as_str(),
+            consumer.as_str()
+        );
+        match api::call_for::<Consumer>(self.link(), &call, &Value::Null).await {
+            Ok(consumer) => Ok(Some(consumer.delivered.stream_seq)),
+            Err(fault) if is_missing(&fault) => Ok(None),
+            Err(fault) => Err(fault.into_fault(OPERATION)),
+        }
     }
 }
 

@@ -96,7 +96,7 @@ fn table_of(listing: &impl Listing) -> String {
 }
 
 /// What the workers of this fleet say of themselves: for each, its targets as it serves them.
-async fn reports(
+pub(super) async fn reports(
     nats: &NatsClient,
     subjects: &Subjects,
 ) -> Result<Vec<Vec<(String, WorkerReport)>>, BrokerFault> {
