@@ -152,4 +152,8 @@ impl Handler for Agent {
     fn handle(&self, context: Context) -> BoxFuture<'_, Result<Ended, ResultError>> {
         Box::pin(async move { Turn::new(self, &context).take().await })
     }
+
+    fn route(&self) -> Option<String> {
+        Some(self.proposer.route())
+    }
 }
