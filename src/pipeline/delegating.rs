@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-use super::{Ports, admit::Asked, outcomes::Reading};
+use super::{Ports, Session, admit::Asked, outcomes::Reading};
 use crate::{
     broker::Broker,
     clock::WallTime,
@@ -88,23 +88,61 @@ impl Origin {
     }
 }
 
-/// The power to ask others on behalf of one request.
+/// The power to ask others on behalf of one request. Most never use it, so it costs little to make.
 pub(super) struct Asker<B, C> {
     pub(super) ports: Arc<Ports<B, C>>,
-    pub(super) origin: Origin,
-    pub(super) deadline: Deadline,
+    pub(super) request: Arc<InvocationRequest>,
+    pub(super) asked: Asked,
+    pub(super) kin: Kin,
     pub(super) budget: Budget,
-    pub(super) over: Vec<Step>,
-    pub(super) reading: Reading,
+    pub(super) session: Arc<Session>,
 }
 
 impl<B, C> fmt::Debug for Asker<B, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Asker({:?})", self.origin)
+        write!(f, "Asker({:?})", self.asked.key)
     }
 }
 
 impl<B: Broker, C: Waits> Delegating for Asker<B, C> {
+    fn plan(&self, delegation: Delegation) -> Result<Planned, Refused> {
+        let planning = Planning {
+            ports: &self.ports,
+            origin: Origin::of(&self.request, &self.asked, &self.kin),
+            deadline: self.asked.deadline,
+            budget: &self.budget,
+        };
+        planning.plan(delegation)
+    }
+
+    fn outcome(&self, step: Step) -> BoxFuture<'_, Option<Vec<ChildOutcome>>> {
+        Box::pin(async move {
+            if !self.kin.steps.contains(&step) {
+                return None;
+            }
+            let reading = Reading {
+                session: &self.session,
+                correlation: &self.asked.correlation,
+            };
+            let outcomes = reading.outcomes(&self.ports, &self.asked.key, step);
+            Some(outcomes.await)
+        })
+    }
+
+    fn over(&self) -> &[Step] {
+        &self.kin.steps
+    }
+}
+
+/// A delegation being checked.
+struct Planning<'a, B, C> {
+    ports: &'a Ports<B, C>,
+    origin: Origin,
+    deadline: Deadline,
+    budget: &'a Budget,
+}
+
+impl<B: Broker, C> Planning<'_, B, C> {
     fn plan(&self, delegation: Delegation) -> Result<Planned, Refused> {
         let Delegation {
             step,
@@ -129,25 +167,6 @@ impl<B: Broker, C: Waits> Delegating for Asker<B, C> {
         }))
     }
 
-    fn outcome(&self, step: Step) -> BoxFuture<'_, Option<Vec<ChildOutcome>>> {
-        Box::pin(async move {
-            if !self.over.contains(&step) {
-                return None;
-            }
-            Some(
-                self.reading
-                    .outcomes(&self.ports, &self.origin.parent, step)
-                    .await,
-            )
-        })
-    }
-
-    fn over(&self) -> &[Step] {
-        &self.over
-    }
-}
-
-impl<B: Broker, C> Asker<B, C> {
     fn count(&self, children: usize) -> Result<u16, Refused> {
         let most = self.ports.delegation.max_children;
         match u16::try_from(children) {

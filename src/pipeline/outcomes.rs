@@ -2,8 +2,6 @@
 //!
 //! A result is taken for a child's only if it answers the child's own payload. Never: a cache.
 
-use std::sync::Arc;
-
 use super::{Ports, Session, patience::Patience};
 use crate::{
     broker::{Broker, StoredResult},
@@ -16,18 +14,18 @@ use crate::{
 };
 
 /// How results are read on behalf of one claim.
-#[derive(Clone, Debug)]
-pub(super) struct Reading {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'a> {
     /// Without it nobody wants them.
-    pub(super) session: Arc<Session>,
+    pub(super) session: &'a Session,
     /// The chain under which they stand.
-    pub(super) correlation: CorrelationId,
+    pub(super) correlation: &'a CorrelationId,
 }
 
-impl Reading {
+impl Reading<'_> {
     /// What came of the delegation `step` of `parent`. Waits for servers that are away.
     pub(super) async fn outcomes<B: Broker, C: Waits>(
-        &self,
+        self,
         ports: &Ports<B, C>,
         parent: &RequestKey,
         step: Step,
@@ -51,7 +49,7 @@ impl Reading {
 
     /// None for a child that its parent did not wait for.
     async fn outcome<B: Broker, C>(
-        &self,
+        self,
         ports: &Ports<B, C>,
         child: &Child,
         wait: Option<&Wait>,
@@ -61,7 +59,7 @@ impl Reading {
         if matches!(end, Some((_, Some(ChildEnd::Dropped)))) {
             return None;
         }
-        let ids = (&self.correlation, &child.key.request);
+        let ids = (self.correlation, &child.key.request);
         let place = ports.subjects.result(ids.0, ids.1);
         let aside = ports.subjects.result_aside(ids.0, ids.1, child.fingerprint);
         for subject in [place, aside] {
@@ -74,7 +72,7 @@ impl Reading {
         end.map(|_| Outcome::Error(no_result(child)))
     }
 
-    async fn read<B: Broker, C>(&self, ports: &Ports<B, C>, subject: &str) -> Option<StoredResult> {
+    async fn read<B: Broker, C>(self, ports: &Ports<B, C>, subject: &str) -> Option<StoredResult> {
         let mut patience = Patience::new(&ports.chance, None);
         loop {
             match ports.broker.read_result(subject).await {
@@ -86,7 +84,7 @@ impl Reading {
     }
 
     async fn insist<T, F, B, C>(
-        &self,
+        self,
         ports: &Ports<B, C>,
         operation: &'static str,
         ask: impl Fn() -> F,
@@ -105,7 +103,7 @@ impl Reading {
     }
 
     /// Until the next try; for ever once the claim is void, since whoever waits is dropped then.
-    async fn hold_on(&self, patience: &mut Patience<'_>) {
+    async fn hold_on(self, patience: &mut Patience<'_>) {
         if self.session.is_live() {
             patience.wait().await;
         } else {

@@ -11,9 +11,8 @@ use super::{
     Pipeline, Service, Slot,
     admit::{Asked, Plan, timed_out},
     claim::{Claimed, Hold, held_delay},
-    delegating::{Asker, Origin},
+    delegating::Asker,
     journal::Kept,
-    outcomes::Reading,
     park::Parking,
     receive::{Received, Turned},
     trail,
@@ -145,14 +144,11 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let deadline = Instant::now() + asked.deadline.left(self.ports.clock.now());
         let asker = Asker {
             ports: Arc::clone(&self.ports),
-            origin: Origin::of(&request, asked, &hold.kin),
-            deadline: asked.deadline,
+            request: Arc::clone(&request),
+            asked: asked.clone(),
+            kin: hold.kin.clone(),
             budget: budget.clone(),
-            over: hold.kin.steps.clone(),
-            reading: Reading {
-                session: Arc::clone(&hold.session),
-                correlation: asked.correlation.clone(),
-            },
+            session: Arc::clone(&hold.session),
         };
         let journal = Kept {
             ports: Arc::clone(&self.ports),
