@@ -142,10 +142,7 @@ impl Errand {
     }
 
     /// The children of the request with this id, in the order of their places.
-    pub(super) fn children(
-        &self,
-        request: &RequestId,
-    ) -> impl Iterator<Item = (RequestId, &Self)> {
+    pub(super) fn children(&self, request: &RequestId) -> impl Iterator<Item = (RequestId, &Self)> {
         let turns: &[Turn] = match &self.does {
             Does::Asks(turns) if self.expected() == Expected::Done => turns,
             Does::Asks(_) | Does::Itself | Does::Echoes | Does::EchoesLouder => &[],

@@ -5,7 +5,9 @@
 use super::{Ports, Session, patience::Patience};
 use crate::{
     broker::{Broker, StoredResult},
-    contract::{CorrelationId, Header, InvocationResult, IpcKind, Outcome, ResultError, Step},
+    contract::{
+        CorrelationId, ErrorCode, Header, InvocationResult, IpcKind, Outcome, ResultError, Step,
+    },
     handler::delegating::ChildOutcome,
     store::{
         RequestKey, StoreFault, Waits,
@@ -65,7 +67,9 @@ impl Reading<'_> {
         for subject in [place, aside] {
             let stored = self.read(ports, &subject).await;
             if let Some(stored) = stored.filter(|it| answers(it, child)) {
-                return Some(outcome_of(&stored));
+                let outcome = outcome_of(&stored);
+                let spare = wait.is_some_and(Wait::has_spares) && is_cancelled(&outcome);
+                return (!spare).then_some(outcome);
             }
         }
         // Of an earlier delegation nobody remembers any more who was dropped.
@@ -123,6 +127,11 @@ fn no_result(child: &Child) -> ResultError {
 fn answers(stored: &StoredResult, child: &Child) -> bool {
     let fingerprint = child.fingerprint.to_string();
     stored.headers.get(Header::Fingerprint) == Some(fingerprint.as_str())
+}
+
+/// Whoever was cancelled because others were quicker was not waited for either.
+fn is_cancelled(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Error(error) if error.code == ErrorCode::Cancelled)
 }
 
 fn outcome_of(stored: &StoredResult) -> Outcome {

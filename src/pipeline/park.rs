@@ -194,12 +194,20 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     }
 
     async fn count_as_ended(&self, owing: &Owing, intent: &Intent) -> bool {
+        let (claims, parent) = (&self.ports.claims, &owing.asked.key);
+        let child = std::slice::from_ref(&intent.child.key);
+        let session = &owing.hold.session;
+        let record = self.insist(session, "read", || claims.read(child)).await;
+        let Some(record) = record.map(|mut it| it.pop().flatten()) else {
+            return false;
+        };
+        // A record under its id that is another request's spent nothing for it.
+        let own = record.filter(|it| it.lineage.as_ref() == Some(&intent.lineage));
         let ended = ChildEnded {
             place: intent.child.place,
             end: ChildEnd::Answered,
-            spent: Spent::default(),
+            spent: own.map_or_else(Spent::default, |it| it.spent),
         };
-        let (claims, parent) = (&self.ports.claims, &owing.asked.key);
         let told = || claims.child_ended(parent, &ended);
         self.insist(&owing.hold.session, "child ended", told)
             .await

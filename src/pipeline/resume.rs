@@ -52,13 +52,15 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
             (Standing::Over, Some(_)) => {
                 let owned = claimed.hold.owned(&claimed.asked.key);
                 let step = wait.step;
+                // Before the record forgets that they run.
+                let rest: Vec<_> = wait.running().map(|it| it.key.clone()).collect();
+                self.cascade(rest).await;
                 let resumed = || claims.resume(&owned, step);
-                let Some(dropped) = self.insist(&session, "resume", resumed).await else {
+                if self.insist(&session, "resume", resumed).await.is_none() {
                     return Err(claimed.received.lapse());
-                };
+                }
                 trail::resumed(&claimed.asked, &claimed.hold, step);
                 self.ports.crash.reached(CrashPoint::AfterResume);
-                self.cascade(dropped.into_iter().map(|it| it.key)).await;
                 claimed.hold.kin.steps.push(step);
                 Ok(claimed)
             }

@@ -90,6 +90,12 @@ impl Wait {
         ended.count() >= usize::from(self.join)
     }
 
+    /// Whether it waits for fewer than there are.
+    #[must_use]
+    pub fn has_spares(&self) -> bool {
+        usize::from(self.join) < self.children.len()
+    }
+
     /// The children that have not ended.
     pub fn running(&self) -> impl Iterator<Item = &Child> {
         let running = self.children.iter().filter(|(_, end)| end.is_none());
