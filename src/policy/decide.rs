@@ -37,6 +37,13 @@ impl Policy {
         self.default_timeout.duration()
     }
 
+    /// The targets that it names, each with the actions that it names for it; every action where
+    /// there are none named.
+    pub fn named(&self) -> impl Iterator<Item = (&PurutoName, Option<&BTreeSet<ActionName>>)> {
+        let targets = self.allowed_targets.iter();
+        targets.map(|target| (target, self.allowed_actions.get(target)))
+    }
+
     /// Decides one request.
     ///
     /// # Errors

@@ -3,19 +3,20 @@
 use std::{io, path::Path, path::PathBuf};
 
 use super::{
-    Puruto, SystemPrompt,
-    spec::WorkerSpec,
+    OwnTool, Puruto, SystemPrompt,
+    spec::{Work, WorkerSpec},
     worker_toml::{self, WORKER_FILE},
 };
 use crate::{
     contract::PurutoName,
+    handler::agent::Documents,
     policy::{Finding, FindingCode, POLICY_FILE, Policy, load_policy, read_bounded},
 };
 
 /// The name of the file that holds the system prompt.
 const PROMPT_FILE: &str = "prompt.md";
 /// The name of the folder that holds the documents.
-const DOCS_FOLDER: &str = "docs";
+pub(super) const DOCS_FOLDER: &str = "docs";
 
 /// Longest `worker.toml`, in bytes.
 const WORKER_BYTES_MAX: u64 = 64 * 1024;
@@ -44,6 +45,7 @@ pub(super) fn read(folder: &Path) -> (Option<Puruto>, Vec<Finding>) {
         folder: folder.to_owned(),
         name,
     };
+    reader.documents(&puruto);
     reader.note_a_folder_without_use(&puruto);
     (Some(puruto), reader.findings)
 }
@@ -108,6 +110,18 @@ impl Reader<'_> {
         };
         self.error(FindingCode::InvalidPurutoFolder, &folder, why);
         Vec::new()
+    }
+
+    /// What an agent may search has to be text, within bounds.
+    fn documents(&mut self, puruto: &Puruto) {
+        let work = puruto.worker.as_ref().map(|it| &it.work);
+        if !matches!(work, Some(Work::Agent(agent)) if agent.tools.contain(OwnTool::Search)) {
+            return;
+        }
+        let folder = puruto.docs_folder();
+        if let Err(fault) = Documents::load(&folder) {
+            self.error(FindingCode::InvalidPurutoFolder, &folder, fault.to_string());
+        }
     }
 
     /// Neither file at all: not even one that has mistakes, which are told already.

@@ -4,6 +4,7 @@
 //! anything; a Puruto here is a value.
 
 mod actions;
+mod agent;
 mod fleet;
 mod folder;
 mod spec;
@@ -11,8 +12,10 @@ mod worker_toml;
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
+use self::folder::DOCS_FOLDER;
 pub use self::{
     actions::{Actions, Approval, ServedAction},
+    agent::{AgentSpec, Decider, InvalidTools, OwnTool, OwnTools},
     fleet::{Fleet, check},
     spec::{ChatSpec, Concurrency, InvalidConcurrency, Work, WorkerSpec},
     worker_toml::{WORKER_FILE, WORKER_KEYS},
@@ -40,6 +43,12 @@ pub struct Puruto {
 }
 
 impl Puruto {
+    /// Where its documents are, if it has some.
+    #[must_use]
+    pub fn docs_folder(&self) -> PathBuf {
+        self.folder.join(DOCS_FOLDER)
+    }
+
     /// Whether it serves `action` at all, whoever asks.
     ///
     /// # Errors

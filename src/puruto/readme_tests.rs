@@ -2,8 +2,15 @@
 
 use serde::Deserialize as _;
 
-use super::{WORKER_KEYS, worker_toml::budget::BudgetTable};
-use crate::{handler::CommandConfig, policy::POLICY_KEYS, runtime::config::ProviderConfig};
+use super::{
+    WORKER_KEYS,
+    worker_toml::{agent::PolicyTable, budget::BudgetTable},
+};
+use crate::{
+    handler::{CommandConfig, agent::mcp::McpTable},
+    policy::POLICY_KEYS,
+    runtime::config::ProviderConfig,
+};
 
 const README: &str = include_str!("../../workers/README.md");
 
@@ -60,6 +67,19 @@ fn the_readme_has_every_key_of_a_command() {
     let text = "argv = ['a']\nunknown = 1";
     let error = toml::from_str::<CommandConfig>(text).expect_err("an unknown key");
     assert_eq!(keys_under("kind = \"command\""), keys_named_in(&error));
+}
+
+#[test]
+fn the_readme_has_every_key_of_a_server_of_tools() {
+    let error = toml::from_str::<McpTable>("unknown = 1").expect_err("an unknown key");
+    assert_eq!(keys_under("Tools of servers"), keys_named_in(&error));
+}
+
+#[test]
+fn the_readme_has_every_key_of_the_policy_that_is_no_model() {
+    let error = toml::from_str::<PolicyTable>("unknown = 1").expect_err("an unknown key");
+    assert!(error.message().ends_with("expected `latency`"), "{error}");
+    assert_eq!(keys_under("provider = \"policy\""), ["latency"]);
 }
 
 #[test]

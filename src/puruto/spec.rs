@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use serde::Deserialize;
 
-use super::Actions;
+use super::{Actions, AgentSpec, Decider};
 use crate::{
     contract::Limits,
     handler::{Answering, CommandConfig, OnCircuitOpen},
@@ -37,6 +37,24 @@ pub enum Work {
     Chat(Box<ChatSpec>),
     /// This program of the Puruto.
     Command(CommandConfig),
+    /// Step by step, as a model decides.
+    Agent(Box<AgentSpec>),
+}
+
+impl Work {
+    /// The models that are asked, the one that is asked first first; none where no model is asked.
+    #[must_use]
+    pub fn models(&self) -> Vec<&ProviderConfig> {
+        let (model, fallbacks) = match self {
+            Self::Chat(chat) => (&chat.model, &chat.fallbacks),
+            Self::Agent(agent) => match &agent.decider {
+                Decider::Models { model, fallbacks } => (&**model, fallbacks),
+                Decider::Policy(_) => return Vec::new(),
+            },
+            Self::Command(_) => return Vec::new(),
+        };
+        std::iter::once(model).chain(fallbacks).collect()
+    }
 }
 
 /// Which models a question goes to, and what their answer must be like.
@@ -59,6 +77,7 @@ pub(super) enum Kind {
     #[default]
     Chat,
     Command,
+    Agent,
 }
 
 /// How many requests one worker process runs at once: 1 to 100,000.

@@ -5,6 +5,7 @@
 //! handler read those.
 
 mod actions;
+pub(super) mod agent;
 pub(super) mod budget;
 mod chat;
 mod schema;
@@ -17,15 +18,15 @@ use toml::{Table, Value};
 use super::spec::{Kind, Work, WorkerSpec};
 use crate::{
     contract::Violation,
-    handler::Answering,
+    handler::{Answering, agent::StepLimits},
     policy::{Finding, FindingCode, Unreadable},
 };
 
 /// The name of the file that says how a Puruto is served.
 pub const WORKER_FILE: &str = "worker.toml";
 
-/// Every key of `worker.toml`; which of `model` and `command` is needed depends on the kind.
-pub const WORKER_KEYS: [&str; 12] = [
+/// Every key of `worker.toml`; which of them are needed, and which say nothing, depends on the kind.
+pub const WORKER_KEYS: [&str; 17] = [
     "kind",
     "description",
     "actions",
@@ -37,11 +38,35 @@ pub const WORKER_KEYS: [&str; 12] = [
     "response_schema",
     "repair_attempts",
     "command",
+    "decisions",
+    "tools",
+    "mcp",
+    "tool_timeout",
+    "output_max",
     "budget",
 ];
 
-/// Those that say nothing where no model is asked.
-const MODEL_KEYS: [&str; 4] = ["model", "fallback", "response_schema", "repair_attempts"];
+/// Which keys say nothing, by kind.
+const NEEDLESS_TO_CHAT: [&str; 6] = [
+    "command",
+    "decisions",
+    "tools",
+    "mcp",
+    "tool_timeout",
+    "output_max",
+];
+const NEEDLESS_TO_COMMAND: [&str; 9] = [
+    "model",
+    "fallback",
+    "response_schema",
+    "repair_attempts",
+    "decisions",
+    "tools",
+    "mcp",
+    "tool_timeout",
+    "output_max",
+];
+const NEEDLESS_TO_AGENT: [&str; 3] = ["command", "response_schema", "repair_attempts"];
 
 /// Reads a file of the Puruto's folder; `None` when there is none of that name.
 pub(super) type Beside<'f> = &'f dyn Fn(&Path) -> Result<Option<Vec<u8>>, Unreadable>;
@@ -99,8 +124,8 @@ impl Keys<'_> {
         let concurrency = self.take("concurrency");
         let on_circuit_open = self.take("on_circuit_open");
         let answering = self.answering(kind);
-        let work = self.work(kind);
-        let budget = self.budget();
+        let (budget, steps) = self.budget(kind);
+        let work = self.work(kind, steps);
         self.unknown();
         match work {
             Some(work) if self.findings.is_empty() => Ok(WorkerSpec {
@@ -126,8 +151,8 @@ impl Keys<'_> {
 
     fn answering(&mut self, kind: Option<Kind>) -> Answering {
         match self.take("stream") {
-            Some(true) if kind == Some(Kind::Command) => {
-                let expected = "no stream when kind is \"command\"";
+            Some(true) if !matches!(kind, Some(Kind::Chat) | None) => {
+                let expected = "no stream unless kind is \"chat\"";
                 let why = Violation::new("stream", expected, "true");
                 self.error(FindingCode::InvalidWorkerConfig, &why);
                 Answering::Whole
@@ -137,34 +162,33 @@ impl Keys<'_> {
         }
     }
 
-    fn work(&mut self, kind: Option<Kind>) -> Option<Work> {
+    fn work(&mut self, kind: Option<Kind>, steps: StepLimits) -> Option<Work> {
         if let Some(kind) = kind {
             self.tables_fit(kind);
         }
-        // Both, so that the mistakes inside are found whatever the kind.
-        let chat = self.chat().map(|chat| Work::Chat(Box::new(chat)));
+        // All of them, so that the mistakes inside are found whatever the kind.
+        let equipment = self.equipment();
         let command = self.take("command").map(Work::Command);
+        let agent = match kind {
+            Some(Kind::Agent) => self.agent(equipment, steps),
+            Some(Kind::Chat | Kind::Command) | None => None,
+        };
+        let chat = self.chat().map(|chat| Work::Chat(Box::new(chat)));
         match kind? {
             Kind::Chat => chat,
             Kind::Command => command,
+            Kind::Agent => agent.map(|agent| Work::Agent(Box::new(agent))),
         }
     }
 
-    /// The table of this kind is there, and that of no other.
+    /// The table of this kind is there, and no key of another.
     fn tables_fit(&mut self, kind: Kind) {
-        let (needed, expected, needless, unless): (_, _, &[&str], _) = match kind {
-            Kind::Chat => (
-                "model",
-                "the table [model], which names a provider",
-                &["command"],
-                "unless kind is \"command\"",
-            ),
-            Kind::Command => (
-                "command",
-                "the table [command], which names a program",
-                &MODEL_KEYS,
-                "when kind is \"command\"",
-            ),
+        let model = ("model", "the table [model], which names a provider");
+        let program = ("command", "the table [command], which names a program");
+        let ((needed, expected), needless, name): (_, &[&str], _) = match kind {
+            Kind::Chat => (model, &NEEDLESS_TO_CHAT, "chat"),
+            Kind::Command => (program, &NEEDLESS_TO_COMMAND, "command"),
+            Kind::Agent => (model, &NEEDLESS_TO_AGENT, "agent"),
         };
         if !self.table.contains_key(needed) {
             let why = Violation::new(needed, expected, "nothing");
@@ -172,7 +196,8 @@ impl Keys<'_> {
         }
         for key in needless {
             if self.table.contains_key(*key) {
-                let why = Violation::new(*key, format!("no {key} {unless}"), "one");
+                let expected = format!("no {key} when kind is \"{name}\"");
+                let why = Violation::new(*key, expected, "one");
                 self.error(FindingCode::InvalidWorkerConfig, &why);
             }
         }

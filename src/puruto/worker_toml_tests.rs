@@ -24,7 +24,7 @@ const FILES: [(&str, &str); 4] = [
     ("no.json", "{"),
 ];
 
-fn read(text: impl AsRef<[u8]>) -> Result<WorkerSpec, Vec<Finding>> {
+pub(super) fn read(text: impl AsRef<[u8]>) -> Result<WorkerSpec, Vec<Finding>> {
     parse(Path::new(FILE), text.as_ref(), &|name| {
         let file = FILES.iter().find(|(there, _)| Path::new(there) == name);
         Ok(file.map(|(_, text)| text.as_bytes().to_vec()))
@@ -36,7 +36,7 @@ fn spec(keys: &str) -> WorkerSpec {
 }
 
 /// Code and key of each finding.
-fn errors(text: impl AsRef<[u8]>) -> Vec<(&'static str, String)> {
+pub(super) fn errors(text: impl AsRef<[u8]>) -> Vec<(&'static str, String)> {
     let findings = read(text).expect_err("not usable");
     assert!(findings.iter().all(Finding::is_error));
     findings
@@ -184,7 +184,8 @@ fn a_message_says_what_is_wrong_and_what_is_allowed() {
         [
             "expected one of the keys kind, description, actions, concurrency, \
              on_circuit_open, stream, model, fallback, response_schema, repair_attempts, \
-             command, budget, got an unknown key"
+             command, decisions, tools, mcp, tool_timeout, output_max, budget, got an unknown \
+             key"
         ]
     );
     let model = said("[model]\nprovider = 'simulated'\nanswr = 'x'");
@@ -251,7 +252,7 @@ fn places(text: &str) -> Vec<String> {
 fn a_schema_of_the_answer_stands_in_a_file_or_in_the_table() {
     let chat = |keys: &str| match spec(keys).work {
         Work::Chat(chat) => *chat,
-        Work::Command(_) => panic!("{keys}"),
+        Work::Command(_) | Work::Agent(_) => panic!("{keys}"),
     };
     assert_eq!(chat("").answer, AnswerShape::Text);
     assert_eq!(chat("").repair, Repair::Never);
@@ -358,6 +359,10 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
         Just("{ argv = ['a'] }".to_owned()),
         Just("[{ name = 'pay', approval = true }]".to_owned()),
         Just("{ tokens = 1, cost = 0.5 }".to_owned()),
+        Just("'agent'".to_owned()),
+        Just("{ provider = 'policy' }".to_owned()),
+        Just("['search', 'read', 'report']".to_owned()),
+        Just("[{ name = 'a', argv = ['a'] }, { name = 'a', url = 'http://h' }]".to_owned()),
         proptest::sample::select(FILES.map(|(name, _)| format!("'{name}'")).to_vec()),
     ];
     let key = proptest::sample::select([&WORKER_KEYS[..], &["other"]].concat());

@@ -4,7 +4,7 @@
 
 use std::{fs, io, path::Path};
 
-use crate::puruto::{Puruto, Work};
+use crate::puruto::Puruto;
 
 /// A Puruto of the demo that takes its time.
 pub(super) const SLOW: &str = "puruto-slow";
@@ -78,13 +78,8 @@ fn copy(puruto: &Puruto, to: &Path, voice: &Voice) -> io::Result<()> {
 
 /// Whether a model answers for it.
 pub(super) fn asks_a_model(puruto: &Puruto) -> bool {
-    match &puruto.worker {
-        Some(worker) => match worker.work {
-            Work::Chat(_) => true,
-            Work::Command(_) => false,
-        },
-        None => false,
-    }
+    let worker = puruto.worker.as_ref();
+    worker.is_some_and(|it| !it.work.models().is_empty())
 }
 
 /// The same `worker.toml` with another model.

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use super::parts::InvalidPuruto;
+use super::handlers::InvalidPuruto;
 use crate::{broker::BrokerFault, contract::PurutoName, policy::Finding, store::StoreFault};
 
 /// What keeps a worker from starting, or from stopping cleanly.

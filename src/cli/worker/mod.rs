@@ -2,6 +2,7 @@
 
 mod compose;
 mod fault;
+mod handlers;
 mod parts;
 mod preflight;
 mod presence;

@@ -2,39 +2,30 @@
 
 use std::sync::Arc;
 
-use super::{compose::Shared, fault::WorkerFault};
+use super::{
+    compose::Shared,
+    fault::WorkerFault,
+    handlers::{Handlers, InvalidPuruto},
+};
 use crate::{
     broker::StreamName,
     circuit::CircuitName,
     clock::{Chance, Clock, WRONG_CLOCK},
     config::{Config, Environment, RuntimeConfig},
     contract::{Limits, PurutoName},
-    handler::{
-        Chat, Command, Handler,
-        crash::{CRASH_AT, CrashAt},
-    },
+    handler::crash::{CRASH_AT, CrashAt},
     pipeline::{DelegationRules, Served, Service, Slots},
-    puruto::{Fleet, Puruto, Work, WorkerSpec},
+    puruto::{Fleet, WorkerSpec},
     runtime::{
         self,
         budget::{BudgetRules, RetryBudget},
         config::ProviderConfig,
         connector::transport::{ConnectionLimit, PoolRules, Pools},
         fleet::Alone,
-        repair::Repairing,
-        routes::{InvalidRoute, Routes},
     },
     store::redis::RedisStore,
     worker::FleetCircuits,
 };
-
-/// A Puruto that cannot be served as its folder says.
-#[derive(Debug, thiserror::Error)]
-#[error("{name} cannot be served: {mistake}; see worker.toml in its folder")]
-pub struct InvalidPuruto {
-    name: PurutoName,
-    mistake: InvalidRoute,
-}
 
 /// The targets that this process serves: those that are named, or all.
 pub(super) fn targets(fleet: &Fleet, named: &[PurutoName]) -> Result<Vec<PurutoName>, WorkerFault> {
@@ -87,6 +78,11 @@ pub(super) fn served(
     store: &RedisStore,
 ) -> Result<Vec<(Arc<Served>, Slots)>, InvalidPuruto> {
     let runtimes = runtimes(shared, store);
+    let handlers = Handlers {
+        shared,
+        fleet,
+        runtimes: &runtimes,
+    };
     let purutos = names.iter().filter_map(|name| fleet.get(name));
     let served = purutos.filter_map(|puruto| Some((puruto, puruto.worker.as_ref()?)));
     served
@@ -95,7 +91,7 @@ pub(super) fn served(
                 name: puruto.name.clone(),
                 service: Service::Here {
                     actions: spec.actions.clone(),
-                    handler: handler(shared, &runtimes, puruto, spec)?,
+                    handler: handlers.handler(puruto, spec)?,
                     budget: spec.budget,
                 },
                 metrics: shared.metrics.target(&puruto.name),
@@ -112,12 +108,6 @@ pub(in crate::cli) fn circuits_of(
     spec: &WorkerSpec,
     environment: &Environment,
 ) -> Vec<CircuitName> {
-    let configs = match &spec.work {
-        Work::Chat(chat) => std::iter::once(&chat.model)
-            .chain(&chat.fallbacks)
-            .collect(),
-        Work::Command(_) => Vec::new(),
-    };
     let chance = Chance::system();
     let shared = runtime::Shared::new(Clock::system(), chance, Arc::new(()));
     let lookup = |name: &str| {
@@ -126,7 +116,7 @@ pub(in crate::cli) fn circuits_of(
             .or_else(|| Some("unknown".to_owned()))
     };
     let open = |config: &ProviderConfig| config.connect(lookup, &shared).ok();
-    let opened = configs.into_iter().filter_map(open);
+    let opened = spec.work.models().into_iter().filter_map(open);
     let real = opened.filter(runtime::connector::Connector::is_real);
     real.map(|it| it.circuit()).collect()
 }
@@ -187,36 +177,6 @@ fn pool_rules(config: &RuntimeConfig) -> PoolRules {
         acquire_timeout: config.acquire_timeout,
         connect_timeout: config.connect_timeout,
         idle_timeout: config.idle_timeout,
-    }
-}
-
-fn handler(
-    shared: &Shared<'_>,
-    runtimes: &runtime::Shared,
-    puruto: &Puruto,
-    spec: &WorkerSpec,
-) -> Result<Arc<dyn Handler>, InvalidPuruto> {
-    match &spec.work {
-        Work::Chat(chat) => {
-            let lookup = |name: &str| shared.environment.lookup(name);
-            let routes = Routes::open(&chat.model, &chat.fallbacks, lookup, runtimes);
-            let routes = routes.map_err(|mistake| InvalidPuruto {
-                name: puruto.name.clone(),
-                mistake,
-            })?;
-            let prompt = puruto.prompt.as_ref().map(|it| it.text());
-            let models = Repairing::new(routes, chat.repair);
-            let answer = chat.answer.clone();
-            let chat = Chat::new(models, prompt, answer, spec.on_circuit_open)
-                .answering(spec.answering)
-                .priced(shared.config.prices.models.clone());
-            Ok(Arc::new(chat))
-        }
-        Work::Command(command) => {
-            let lookup = |name: &str| shared.environment.lookup(name);
-            let command = Command::new(command.clone(), &puruto.folder, lookup);
-            Ok(Arc::new(command))
-        }
     }
 }
 

@@ -1,16 +1,23 @@
 //! `[budget]`: what one request may use, with all that is delegated from it.
 
-use std::fmt;
+use std::{fmt, num::NonZeroU32};
 
 use serde::{Deserialize, Deserializer, de};
 
 use super::Keys;
-use crate::contract::{Limits, Micros};
+use crate::{
+    contract::{Limits, Micros, Violation},
+    handler::agent::StepLimits,
+    policy::FindingCode,
+    puruto::spec::Kind,
+};
 
 /// The keys of the table, as they stand there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::puruto) struct BudgetTable {
+    steps: Option<NonZeroU32>,
+    requests: Option<NonZeroU32>,
     model_requests: Option<u64>,
     tokens: Option<u64>,
     #[serde(deserialize_with = "cost")]
@@ -19,15 +26,28 @@ pub(in crate::puruto) struct BudgetTable {
 }
 
 impl Keys<'_> {
-    /// What a request may use.
-    pub(super) fn budget(&mut self) -> Limits {
+    /// What a request may use, and how far an agent may go with it.
+    pub(super) fn budget(&mut self, kind: Option<Kind>) -> (Limits, StepLimits) {
         let table = self.take::<BudgetTable>("budget").unwrap_or_default();
-        Limits {
+        for (key, given) in [("steps", table.steps), ("requests", table.requests)] {
+            if given.is_some() && matches!(kind, Some(Kind::Chat | Kind::Command)) {
+                let expected = format!("no {key} unless kind is \"agent\"");
+                let why = Violation::new(format!("budget.{key}"), expected, "one");
+                self.error(FindingCode::InvalidWorkerConfig, &why);
+            }
+        }
+        let usual = StepLimits::default();
+        let limits = Limits {
             requests: table.model_requests,
             tokens: table.tokens,
             cost: table.cost,
             descendants: table.descendants,
-        }
+        };
+        let steps = StepLimits {
+            steps: table.steps.map_or(usual.steps, NonZeroU32::get),
+            requests: table.requests.map_or(usual.requests, NonZeroU32::get),
+        };
+        (limits, steps)
     }
 }
 

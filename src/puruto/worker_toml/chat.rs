@@ -51,7 +51,7 @@ impl Keys<'_> {
         }
     }
 
-    fn fallbacks(&mut self) -> Vec<ProviderConfig> {
+    pub(super) fn fallbacks(&mut self) -> Vec<ProviderConfig> {
         let tables = self.take::<Vec<Value>>("fallback").unwrap_or_default();
         if tables.len() > FALLBACKS_MAX {
             let expected = format!("at most {FALLBACKS_MAX} tables");
@@ -64,7 +64,7 @@ impl Keys<'_> {
             .collect()
     }
 
-    fn provider(&mut self, at: &str, table: Value) -> Option<ProviderConfig> {
+    pub(super) fn provider(&mut self, at: &str, table: Value) -> Option<ProviderConfig> {
         let table = self.fit::<Map<_, _>>(at, table)?;
         let misread = match ProviderConfig::read(table) {
             Ok(config) => return Some(config),
