@@ -124,7 +124,8 @@ fn no_result(child: &Child) -> ResultError {
     ResultError::ipc(IpcKind::RequestIdConflict, message)
 }
 
-fn answers(stored: &StoredResult, child: &Child) -> bool {
+/// Whether a stored result is the child's own: it may be that of another request with its id.
+pub(super) fn answers(stored: &StoredResult, child: &Child) -> bool {
     let fingerprint = child.fingerprint.to_string();
     stored.headers.get(Header::Fingerprint) == Some(fingerprint.as_str())
 }

@@ -10,6 +10,7 @@ use super::{
     admit::Asked,
     claim::Hold,
     delegating::Origin,
+    outcomes::answers,
     patience::Patience,
     receive::{Received, Turned},
     trail,
@@ -182,6 +183,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
                 .broker
                 .publish_request(&subject, &headers, body.clone());
             match published.await {
+                Ok(ack) if ack.duplicate => return self.asked_before(owing, intent).await,
                 Ok(_) => return true,
                 Err(fault) => self.ports.broker_faulted(&fault, "publish child"),
             }
@@ -191,6 +193,28 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
             }
         }
         true
+    }
+
+    /// The broker stored nothing, because it had stored the same before. That message may be gone,
+    /// if the child has ended and an emptied store knows nothing of it: its result tells.
+    async fn asked_before(&self, owing: &Owing, intent: &Intent) -> bool {
+        let Intent {
+            child, correlation, ..
+        } = intent;
+        let place = self.ports.subjects.result(correlation, &child.key.request);
+        let mut patience = Patience::new(&self.ports.chance, None);
+        while owing.hold.session.is_live() {
+            match self.ports.broker.read_result(&place).await {
+                Ok(Some(stored)) if answers(&stored, child) => {
+                    return self.count_as_ended(owing, intent).await;
+                }
+                // Whoever has the message ends it.
+                Ok(_) => return true,
+                Err(fault) => self.ports.broker_faulted(&fault, "read result"),
+            }
+            patience.wait().await;
+        }
+        false
     }
 
     async fn count_as_ended(&self, owing: &Owing, intent: &Intent) -> bool {

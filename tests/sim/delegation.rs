@@ -106,8 +106,16 @@ fn check(world: &World, turns_max: usize, told: &str) {
 }
 
 async fn at_every_joint(turns_max: usize, mischief: impl Fn(usize) -> Mischief) {
+    at_every_joint_of(World::new, turns_max, mischief).await;
+}
+
+async fn at_every_joint_of(
+    world: impl Fn() -> World,
+    turns_max: usize,
+    mischief: impl Fn(usize) -> Mischief,
+) {
     for joint in 0..JOINTS_MAX {
-        let world = World::new();
+        let world = world();
         let told = format!("{:?}", mischief(joint));
         let struck = play(&world, mischief(joint)).await;
         check(&world, turns_max, &told);
@@ -145,4 +153,16 @@ async fn a_worker_may_sleep_at_any_joint_of_a_delegation() {
 #[tokio::test(start_paused = true)]
 async fn the_store_may_be_emptied_at_any_joint_of_a_delegation() {
     at_every_joint(TURNS_WITHOUT_A_STORE, Mischief::EmptyStore).await;
+}
+
+/// The broker takes a child that is asked again for a duplicate and stores nothing, although the
+/// child has ended and its message is gone.
+#[tokio::test(start_paused = true)]
+async fn the_store_may_be_emptied_while_the_broker_knows_who_was_asked_before() {
+    let world = || {
+        let world = World::new();
+        world.broker.know_message_ids();
+        world
+    };
+    at_every_joint_of(world, TURNS_WITHOUT_A_STORE, Mischief::EmptyStore).await;
 }

@@ -75,6 +75,8 @@ struct State {
     failures: HashMap<Operation, VecDeque<FailAt>>,
     naks_to_drop: usize,
     cancels: Vec<RequestKey>,
+    /// The message ids that it knows, where it is to know any.
+    known_ids: Option<HashMap<String, u64>>,
     graves: Graves,
     attendance: Attendance,
 }

@@ -64,6 +64,8 @@ impl Figures {
                 (Some(_), Some(kind)) => kind.to_owned(),
                 (Some(code), None) => code.as_str().to_owned(),
             },
+            // It was flagged before anybody asked for it.
+            None if story.accepted().is_none() && story.claims().next().is_none() => return,
             None => "no result".to_owned(),
         };
         *self.endings.entry(ending).or_default() += 1;
