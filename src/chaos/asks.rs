@@ -26,6 +26,8 @@ pub(super) const TOOL: &str = "chaos-tool";
 pub(super) const RELAY: &str = "chaos-relay";
 /// Another one.
 pub(super) const MIRROR: &str = "chaos-mirror";
+/// An agent asks others, as its script says.
+pub(super) const PLANNER: &str = "chaos-planner";
 /// Nobody answers.
 pub(super) const NOBODY: &str = "chaos-nobody";
 /// What may be asked for.

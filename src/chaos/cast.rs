@@ -1,12 +1,12 @@
 //! The Purutos of a run: one that a scripted model answers for, one that our own stub answers for,
-//! one that a program answers for, two that ask others, and the caller that may ask them.
+//! one that a program answers for, three that ask others, and the caller that may ask them.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
 use serde_json::{Value, json};
 
 use super::{
-    asks::{ACTION, CALLER, CLERK, MIRROR, NOBODY, RELAY, SCRIBE, TOOL},
+    asks::{ACTION, CALLER, CLERK, MIRROR, NOBODY, PLANNER, RELAY, SCRIBE, TOOL},
     errand::HOPS_MAX,
 };
 
@@ -56,6 +56,16 @@ printf '"result":{"summary":"answer of %s"}}' $$
 /// How many run slots a relay has in one worker: few, so that one that kept them while it waits
 /// would soon stand still.
 pub(super) const RELAY_SLOTS: usize = 2;
+
+/// Its prompt is a script of decisions.
+const PLANNER_WORKER: &str = r#"
+kind = "agent"
+concurrency = 2
+tools = ["delegate", "report"]
+
+[model]
+provider = "policy"
+"#;
 
 /// Says what it is told to ask, then answers. Each of its turns is another process.
 const RELAY_PROGRAM: &str = r#"
@@ -113,7 +123,9 @@ pub(super) fn assemble(workers: &Path, base_url: &str) -> io::Result<()> {
         write(&workers.join(asker).join("worker.toml"), &relay)?;
         write(&workers.join(asker).join("program"), RELAY_PROGRAM)?;
     }
-    for asker in [CALLER, RELAY, MIRROR] {
+    let planner = workers.join(PLANNER).join("worker.toml");
+    write(&planner, PLANNER_WORKER)?;
+    for asker in [CALLER, RELAY, MIRROR, PLANNER] {
         let path = workers.join(asker).join(".puruto-ipc.json");
         write(&path, &policy(asker).to_string())?;
     }
@@ -122,7 +134,7 @@ pub(super) fn assemble(workers: &Path, base_url: &str) -> io::Result<()> {
 
 /// Everybody may ask everybody for one thing.
 fn policy(owner: &str) -> Value {
-    let targets = [CLERK, SCRIBE, TOOL, RELAY, MIRROR, NOBODY];
+    let targets = [CLERK, SCRIBE, TOOL, RELAY, MIRROR, PLANNER, NOBODY];
     let actions: BTreeMap<_, _> = targets.map(|it| (it, [ACTION])).into();
     json!({
         "owner": owner, "max_hops": HOPS_MAX,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    asks::{Ask, CLERK, MIRROR, NOBODY, RELAY, SCRIBE, TOOL, Twist, id},
+    asks::{Ask, CLERK, MIRROR, NOBODY, PLANNER, RELAY, SCRIBE, TOOL, Twist, id},
     errand::{CHILDREN_MAX, Does, Errand, Turn, Waits},
     prompt::Takes,
 };
@@ -134,52 +134,59 @@ impl Draw {
         match self.below(100) {
             0..35 => self.chain(1 + self.below(5), brief()),
             35..45 => self.chain(1 + self.below(3), self.leaf(slow)),
-            45..60 => many(vec![brief(), brief(), self.leaf(slow)], Waits::All),
-            60..70 => many(vec![self.leaf(slow), brief(), brief()], Waits::Any),
-            70..78 => many(vec![brief(), self.leaf(slow), brief()], Waits::For(2)),
+            45..60 => self.many(vec![brief(), brief(), self.leaf(slow)], Waits::All),
+            60..70 => self.many(vec![self.leaf(slow), brief(), brief()], Waits::Any),
+            70..78 => self.many(vec![brief(), self.leaf(slow), brief()], Waits::For(2)),
             78..84 => self.tree(),
-            84..88 => Errand::relayed(vec![
+            84..88 => self.relayed(vec![
                 turn(vec![brief(), brief()], Waits::All),
                 turn(vec![brief()], Waits::All),
             ]),
-            88..91 => many(vec![brief(); CHILDREN_MAX + 1], Waits::All),
+            88..91 => self.many(vec![brief(); CHILDREN_MAX + 1], Waits::All),
             91..94 => {
-                let mut poor = many(vec![brief(), brief()], Waits::All);
+                let mut poor = self.many(vec![brief(), brief()], Waits::All);
                 poor.allowance = Some(1);
-                many(vec![poor, brief()], Waits::All)
+                self.many(vec![poor, brief()], Waits::All)
             }
             94..97 => echo(Does::Echoes),
             _ => echo(Does::EchoesLouder),
         }
     }
 
-    /// Relays that ask each other, down to `last`.
+    /// One that asks these at once, whoever it is.
+    fn many(&self, children: Vec<Errand>, join: Waits) -> Errand {
+        self.relayed(vec![turn(children, join)])
+    }
+
+    fn relayed(&self, turns: Vec<Turn>) -> Errand {
+        let asker = match self.below(10) {
+            0..4 => RELAY,
+            4..6 => MIRROR,
+            _ => PLANNER,
+        };
+        Errand {
+            does: Does::Asks(turns),
+            ..Errand::plain(asker, Takes::Moments)
+        }
+    }
+
+    /// Askers that ask each other, down to `last`.
     fn chain(&self, relays: u64, last: Errand) -> Errand {
-        (0..relays).fold(last, |child, _| {
-            let mut relay = many(vec![child], Waits::All);
-            if self.below(3) == 0 {
-                relay.target = MIRROR.parse().expect("our own names are names");
-            }
-            relay
-        })
+        (0..relays).fold(last, |child, _| self.many(vec![child], Waits::All))
     }
 
     /// Three branches of two, and one more below each.
     fn tree(&self) -> Errand {
         let branch = || {
-            let twig = || many(vec![self.leaf(Takes::Moments)], Waits::All);
-            many(vec![twig(), twig()], Waits::All)
+            let twig = || self.many(vec![self.leaf(Takes::Moments)], Waits::All);
+            self.many(vec![twig(), twig()], Waits::All)
         };
-        many(vec![branch(), branch(), branch()], Waits::All)
+        self.many(vec![branch(), branch(), branch()], Waits::All)
     }
 }
 
 fn turn(children: Vec<Errand>, join: Waits) -> Turn {
     Turn { children, join }
-}
-
-fn many(children: Vec<Errand>, join: Waits) -> Errand {
-    Errand::relayed(vec![turn(children, join)])
 }
 
 fn echo(does: Does) -> Errand {

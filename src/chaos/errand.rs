@@ -1,13 +1,14 @@
 //! What a request has to do, and what it asks of others, all the way down: known before anybody
 //! begins, ids included.
 //!
-//! A prompt carries it as a text that the asked Puruto's program reads back.
+//! A prompt carries it as a text that the asked Puruto's program reads back, or as the script of an
+//! agent.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{
-    asks::{ACTION, MIRROR, RELAY},
+    asks::{ACTION, MIRROR, PLANNER, RELAY},
     history::Expected,
     prompt::{Prompt, Takes},
 };
@@ -35,7 +36,7 @@ pub(super) struct Errand {
 pub(super) enum Does {
     /// Without others.
     Itself,
-    /// By these delegations, one after the other, at a relay.
+    /// By these delegations, one after the other, at a relay or a planner.
     Asks(Vec<Turn>),
     /// Relay and mirror ask each other the same.
     Echoes,
@@ -85,21 +86,36 @@ impl Errand {
         }
     }
 
+    fn is_agents(&self) -> bool {
+        self.target.as_str() == PLANNER
+    }
+
     /// How it has to end if nothing comes in between.
     pub(super) fn expected(&self) -> Expected {
+        match self.refusal() {
+            // An agent reports what it was refused.
+            Some(code) if !self.is_agents() => Expected::Refused(code),
+            Some(_) => Expected::Done,
+            None if self.takes == Takes::Ages => Expected::Refused(ErrorCode::Timeout),
+            None => Expected::Done,
+        }
+    }
+
+    /// Why nobody may be asked as it says, if nobody may.
+    fn refusal(&self) -> Option<ErrorCode> {
+        let turns = self.turns();
+        let most = turns.iter().map(|it| it.children.len()).max().unwrap_or(0);
+        if most > CHILDREN_MAX {
+            return Some(ErrorCode::Denied);
+        }
+        let exhausted = self.allowance.is_some_and(|allowed| most > allowed);
+        exhausted.then_some(ErrorCode::BudgetExhausted)
+    }
+
+    fn turns(&self) -> &[Turn] {
         match &self.does {
-            Does::Itself if self.takes == Takes::Ages => Expected::Refused(ErrorCode::Timeout),
-            Does::Asks(turns) => {
-                let most = turns.iter().map(|it| it.children.len()).max().unwrap_or(0);
-                if most > CHILDREN_MAX {
-                    Expected::Refused(ErrorCode::Denied)
-                } else if self.allowance.is_some_and(|allowed| most > allowed) {
-                    Expected::Refused(ErrorCode::BudgetExhausted)
-                } else {
-                    Expected::Done
-                }
-            }
-            Does::Itself | Does::Echoes | Does::EchoesLouder => Expected::Done,
+            Does::Asks(turns) => turns,
+            Does::Itself | Does::Echoes | Does::EchoesLouder => &[],
         }
     }
 
@@ -111,27 +127,40 @@ impl Errand {
         };
         match &self.does {
             Does::Itself => takes.to_string(),
-            Does::Asks(turns) => {
-                let steps = (0..).zip(turns);
-                let turns = steps.map(|(step, turn)| {
-                    STANDARD.encode(self.delegation(request, Step::new(step), turn).to_string())
-                });
-                let turns: Vec<_> = turns.collect();
-                format!("{takes} asks {}", turns.join(" then "))
+            Does::Asks(_) if self.is_agents() => self.script(request),
+            Does::Asks(_) => {
+                let turns = self.delegations(request);
+                let turns = turns.map(|it| STANDARD.encode(it.to_string()));
+                format!("{takes} asks {}", turns.collect::<Vec<_>>().join(" then "))
             }
             Does::Echoes => format!("{takes} echoes"),
             Does::EchoesLouder => format!("{takes} echoes louder"),
         }
     }
 
-    /// As a program says it.
+    /// What an agent decides, step by step; then it reports.
+    fn script(&self, request: &RequestId) -> String {
+        let decisions = self.delegations(request);
+        let decisions = decisions.map(|args| json!({"action": "delegate", "args": args}));
+        json!({"script": decisions.collect::<Vec<_>>()}).to_string()
+    }
+
+    fn delegations(&self, request: &RequestId) -> impl Iterator<Item = Value> {
+        let steps = (0..).map(Step::new).zip(self.turns());
+        steps.map(|(step, turn)| self.delegation(request, step, turn))
+    }
+
+    /// As whoever asks says it.
     fn delegation(&self, request: &RequestId, step: Step, turn: &Turn) -> Value {
         let children = turn.children.iter().zip(0..).map(|(child, index)| {
             let id = ChildPlace { step, index }.child_of(&self.target, request);
-            json!({
+            let mut told = json!({
                 "target": child.target, "action": ACTION, "prompt": child.prompt(&id),
-                "budget": child.allowance.map(|it| json!({"descendants": it})),
-            })
+            });
+            if let (Some(allowed), Some(told)) = (child.allowance, told.as_object_mut()) {
+                told.insert("budget".to_owned(), json!({"descendants": allowed}));
+            }
+            told
         });
         let join = match turn.join {
             Waits::All => json!("all"),
@@ -143,9 +172,10 @@ impl Errand {
 
     /// The children of the request with this id, in the order of their places.
     pub(super) fn children(&self, request: &RequestId) -> impl Iterator<Item = (RequestId, &Self)> {
-        let turns: &[Turn] = match &self.does {
-            Does::Asks(turns) if self.expected() == Expected::Done => turns,
-            Does::Asks(_) | Does::Itself | Does::Echoes | Does::EchoesLouder => &[],
+        let turns = if self.refusal().is_none() {
+            self.turns()
+        } else {
+            &[]
         };
         let all = (0..).map(Step::new).zip(turns).flat_map(|(step, turn)| {
             let children = turn.children.iter().zip(0..);
@@ -239,5 +269,19 @@ mod tests {
         poor.allowance = Some(0);
         let exhausted = Expected::Refused(ErrorCode::BudgetExhausted);
         assert_eq!(poor.expected(), exhausted);
+        poor.target = PLANNER.parse().expect("a name");
+        assert_eq!(poor.expected(), Expected::Done);
+        assert_eq!(poor.foresee(&root), []);
+    }
+
+    #[test]
+    fn an_agents_prompt_is_its_script() {
+        let root = "r-1".parse().expect("an id");
+        let mut errand = chain(1);
+        errand.target = PLANNER.parse().expect("a name");
+        let script: Value = serde_json::from_str(&errand.prompt(&root)).expect("JSON");
+        let child = &script["script"][0]["args"]["children"][0]["prompt"];
+        let asked = &errand.foresee(&root)[0].request;
+        assert_eq!(child, &format!("{asked} takes moments"));
     }
 }

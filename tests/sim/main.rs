@@ -27,7 +27,10 @@ use std::time::Duration;
 use checker::check;
 use joints::Mischief;
 use puruto_fleet::{
-    broker::{Broker as _, Headers, ResultMessage},
+    broker::{
+        Broker as _, Headers, ResultMessage,
+        twin::{FailAt, Operation},
+    },
     store::twin::{Fault, Op},
 };
 use scenario::{SCENARIOS, Scenario};
@@ -148,6 +151,27 @@ async fn a_claim_that_was_made_without_our_knowing_is_given_back() {
         worker.process(world.delivery().await).await;
     }
     check(&world, scenario, "claims unanswered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_back_a_claim_made_in_an_emptied_store_looks_for_the_answer_as_well() {
+    let world = World::new();
+    world.publish(&scenario::body("pay", "pay_invoice"));
+    let worker = world.worker(Mischief::None).await;
+    for _ in 0..mutants::ACKS_LOST {
+        world.broker.fail_next(Operation::Ack, FailAt::BeforeEffect);
+    }
+    worker.process(world.delivery().await).await;
+    world.store.empty();
+    let worker = world.worker(Mischief::None).await;
+    for _ in 0..scenario::PATIENCE_IN_CALLS {
+        world.store.fail_next(Op::Claim, Fault::AfterEffect);
+    }
+    worker.process(world.delivery().await).await;
+    world.finish().await;
+
+    assert_eq!(world.executions(), 1);
+    assert_eq!(world.broker.results().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -32,7 +32,7 @@ pub enum Mutant {
 }
 
 /// More acks than a worker tries.
-const ACKS_LOST: usize = 30;
+pub const ACKS_LOST: usize = 30;
 /// Longer than a session that is not renewed is trusted.
 const SEVERAL_RENEWALS: Duration = Duration::from_secs(30);
 

@@ -27,7 +27,7 @@ const LONG_ENOUGH: Duration = Duration::from_secs(600);
 const NO_TIME_PASSES: Duration = Duration::from_secs(86_400);
 
 /// More calls than a worker makes before it gives a delivery back.
-const PATIENCE_IN_CALLS: usize = 30;
+pub const PATIENCE_IN_CALLS: usize = 30;
 
 /// A story and how it has to end.
 pub struct Scenario {

@@ -5,23 +5,19 @@ use std::collections::BTreeMap;
 
 use super::{
     Rule, Terms, Violation,
-    faults::Faults,
     kinship::{Delegation, Kinship},
     stories::Story,
+    waking::View,
 };
 use crate::{
     chaos::history::{At, ClaimId, Entry, Event, Origin},
     contract::RequestId,
 };
 
-pub(super) fn of_request(
-    story: &Story<'_>,
-    kinship: &Kinship<'_>,
-    faults: &Faults<'_>,
-    terms: &Terms,
-) -> Vec<Violation> {
+pub(super) fn of_request(story: &Story<'_>, view: View<'_, '_>) -> Vec<Violation> {
+    let View { kinship, terms, .. } = view;
     let found = [
-        made_up(story, kinship, faults).map(|told| (Rule::OriginMadeUp, told)),
+        made_up(story, view).map(|told| (Rule::OriginMadeUp, told)),
         wrong_id(story, kinship).map(|told| (Rule::ChildIdWrong, told)),
         holds_on(story).map(|told| (Rule::WaitHolds, told)),
         too_often(story, terms).map(|told| (Rule::TooMuch, told)),
@@ -58,19 +54,19 @@ pub(super) fn of_run(history: &[Entry]) -> Vec<Violation> {
 
 /// S7. Who was asked by a request has its parent, its root and its depth from the record; a
 /// caller's own request has none of it, whatever its message says.
-fn made_up(story: &Story<'_>, kinship: &Kinship<'_>, faults: &Faults<'_>) -> Option<String> {
+fn made_up(story: &Story<'_>, view: View<'_, '_>) -> Option<String> {
     for entry in &story.entries {
         let Event::Started { origin, worker, .. } = &entry.event else {
             continue;
         };
-        let told = match (origin, origins(story.request, kinship, faults, entry.at)) {
+        let told = match (origin, origins(story.request, view, entry.at)) {
             (Some(origin), Origins::None) if story.accepted().is_some() => {
                 format!("has the parent {} and was asked by a caller", origin.parent)
             }
             (Some(origin), Origins::Some(all)) if !all.iter().any(|it| it.is(origin)) => {
                 format!("has the origin {origin:?}, which is none of {all:?}")
             }
-            (None, Origins::Some(_)) if !kinship.is_forged(story.request) => {
+            (None, Origins::Some(_)) if !view.kinship.is_forged(story.request) => {
                 "has no parent and was asked by one".to_owned()
             }
             _ => continue,
@@ -86,7 +82,7 @@ enum Origins<'h> {
     None,
     /// One of these: more than one where a message was forged above it, which then is a caller's.
     Some(Vec<Place<'h>>),
-    /// The store forgot some of its chain.
+    /// The store forgot some of its chain, or who wrote it down did not live to tell.
     Unknown,
 }
 
@@ -105,17 +101,15 @@ impl Place<'_> {
     }
 }
 
-fn origins<'h>(
-    request: &RequestId,
-    kinship: &Kinship<'h>,
-    faults: &Faults<'_>,
-    by: At,
-) -> Origins<'h> {
+fn origins<'h>(request: &RequestId, view: View<'_, 'h>, by: At) -> Origins<'h> {
+    let kinship = view.kinship;
     let Some(link) = kinship.link(request).filter(|it| it.at <= by) else {
         return Origins::None;
     };
     let first = kinship.chain(request).map(|it| it.at).min();
-    if faults.emptied_between(first.unwrap_or(link.at), by) {
+    let root = view.stories.get(kinship.root(link.parent));
+    let is_whole = root.is_some_and(|it| it.accepted().is_some());
+    if !is_whole || view.faults.emptied_between(first.unwrap_or(link.at), by) {
         return Origins::Unknown;
     }
     let parent = link.parent;

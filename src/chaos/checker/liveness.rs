@@ -6,7 +6,7 @@ use super::{
     Rule, Terms, Violation,
     faults::Faults,
     stories::{Standing, Stories, Story},
-    waking::{View, end_of},
+    waking::{View, unwanted},
 };
 use crate::{
     chaos::history::{At, Entry, Event},
@@ -154,7 +154,7 @@ fn time_was_up(story: &Story<'_>, view: View<'_, '_>) -> bool {
 /// below it before it ends itself.
 fn nobody_wants(story: &Story<'_>, view: View<'_, '_>) -> bool {
     let delegated = view.kinship.link(story.request).is_some();
-    delegated && (end_of(story, view).is_some() || time_was_up(story, view))
+    delegated && (unwanted(story, view).is_some() || time_was_up(story, view))
 }
 
 fn cancel_was_asked(story: &Story<'_>) -> bool {

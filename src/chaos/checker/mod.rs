@@ -76,9 +76,9 @@ pub fn check(history: &[Entry], terms: &Terms) -> Verdict {
     };
     let mut violations = Vec::new();
     for story in stories.iter() {
-        violations.extend(safety::of_request(story, &faults, terms));
+        violations.extend(safety::of_request(story, view));
         violations.extend(liveness::of_request(story, view));
-        violations.extend(bounds::of_request(story, &kinship, &faults, terms));
+        violations.extend(bounds::of_request(story, view));
         violations.extend(waking::of_request(story, view));
     }
     violations.extend(liveness::of_run(&stories, history));

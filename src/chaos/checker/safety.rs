@@ -1,19 +1,21 @@
 //! What must never happen, to one request or to the run.
 
 use super::{
-    Rule, Terms, Violation,
+    Rule, Violation,
     faults::Faults,
     stories::{Commit, Story},
+    waking::View,
 };
 use crate::chaos::history::{At, Digest, Entry, Event, WorkerId};
 
-pub(super) fn of_request(story: &Story<'_>, faults: &Faults<'_>, terms: &Terms) -> Vec<Violation> {
+pub(super) fn of_request(story: &Story<'_>, view: View<'_, '_>) -> Vec<Violation> {
+    let faults = view.faults;
     let found = [
         committed_twice(story, faults).map(|told| (Rule::CommittedTwice, told)),
         old_claim(story).map(|told| (Rule::CommittedUnderAnOldClaim, told)),
         other_bytes(story).map(|told| (Rule::PublishedOtherBytes, told)),
         unanswered(story).map(|told| (Rule::LeftUnanswered, told)),
-        after_the_end(story, faults, terms).map(|told| (Rule::StartedAfterTheEnd, told)),
+        after_the_end(story, view).map(|told| (Rule::StartedAfterTheEnd, told)),
         changed(story, faults).map(|told| (Rule::AnswerChanged, told)),
     ];
     let violation = |(rule, told)| Violation {
@@ -111,8 +113,13 @@ fn unanswered(story: &Story<'_>) -> Option<String> {
     None
 }
 
-/// S5.
-fn after_the_end(story: &Story<'_>, faults: &Faults<'_>, terms: &Terms) -> Option<String> {
+/// S5. A store that was emptied takes what was forged under a child's id for a request of its own.
+fn after_the_end(story: &Story<'_>, view: View<'_, '_>) -> Option<String> {
+    let (faults, terms) = (view.faults, view.terms);
+    let began = story.entries.first()?.at;
+    if view.kinship.is_forged(story.request) && faults.emptied_between(began, story.last()) {
+        return None;
+    }
     let wakes_within = 2 * terms.slack;
     for entry in &story.entries {
         let (what, woke) = match &entry.event {

@@ -150,13 +150,18 @@ pub(super) fn end_of(story: &Story<'_>, view: View<'_, '_>) -> Option<(Wait, &'s
         // Perhaps it is a caller's.
         return None;
     }
-    let chain = view.kinship.chain(story.request);
-    let unwanted = chain.filter_map(|link| given_up(&link, view));
-    let (since, why) = unwanted.min_by_key(|(at, _)| *at)?;
+    let (since, why) = unwanted(story, view)?;
     let until = story.ended();
     let from = view.kinship.chain(story.request).map(|it| it.at).min()?;
     let wait = Wait { from, since, until };
     until.is_none_or(|it| it > since).then_some((wait, why))
+}
+
+/// Since when nobody wants a delegated request any more, and why.
+pub(super) fn unwanted(story: &Story<'_>, view: View<'_, '_>) -> Option<(At, &'static str)> {
+    let chain = view.kinship.chain(story.request);
+    let given_up = chain.filter_map(|link| given_up(&link, view));
+    given_up.min_by_key(|(at, _)| *at)
 }
 
 /// When a parent did not want what it had asked for in `link` any more.

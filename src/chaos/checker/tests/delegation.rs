@@ -210,6 +210,41 @@ fn what_is_below_a_forged_request_has_its_own_root_or_the_one_above() {
 }
 
 #[test]
+fn whoever_died_before_it_could_tell_leaves_a_chain_without_its_beginning() {
+    let (first, grandchild) = (child(0), child_of(&child(0), 0));
+    let tale = clean()
+        .at(50, parked(&first, (0, 1), 1))
+        .at(55, begins(&grandchild, "c9", Some(below(&first, 2))));
+    tale.breaks(&[]);
+    let untold = |it: &Event| matches!(it, Event::Parked { request, .. } if *request == root());
+    tale.without(untold).breaks(&[]);
+}
+
+#[test]
+fn what_is_forged_may_be_cancelled_with_the_child_and_run_alone_once_the_store_was_emptied() {
+    let request = child(0);
+    let forged = clean().at(25, Event::Forged { request });
+    let again = begins(&child(0), "c9", None);
+    let tale = forged.clone().at(2_000, again);
+    assert!(tale.broken().contains(&Rule::StartedAfterTheEnd));
+    tale.struck((1_900, 1_901), Fault::EmptyRedis, None)
+        .breaks(&[]);
+    let foreseen = Event::Foreseen {
+        request: child(0),
+        parent: root(),
+        expected: Expected::Done,
+    };
+    let digest = child(0).to_string();
+    let told = |it: &Event| it.request() == Some(&child(0)) && matches!(it, Event::Stands { .. });
+    let cancelled = stands(&digest, Some(ErrorCode::Cancelled));
+    forged
+        .at(1, foreseen)
+        .without(told)
+        .at(90_000, of(&child(0), &cancelled))
+        .breaks(&[]);
+}
+
+#[test]
 fn a_child_has_the_id_of_its_place_and_of_nobody_elses() {
     let mut other = parked(&root(), ONCE, 2);
     if let Event::Parked { children, .. } = &mut other {
