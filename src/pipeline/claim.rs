@@ -181,7 +181,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
                 metrics.claimed(ClaimOutcome::Claimed);
                 let claimed = self.granted(admitted, &grant, session, nonce, cancel);
                 let emptied = self.ports.epochs.store_was_emptied(self.ports.clock.now());
-                if grant.fresh && emptied {
+                if emptied {
                     // Boxed: so rare a way would make every walk's future as large as its own.
                     return Box::pin(self.unless_published(claimed)).await;
                 }
@@ -273,8 +273,8 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         })
     }
 
-    /// After the store was emptied a request without a record may have been answered before: the
-    /// results stream then knows.
+    /// After the store was emptied a request may have been answered before: the results stream then
+    /// knows. That there is a record says nothing: who made it may have given it back unseen.
     async fn unless_published(&self, claimed: Box<Claimed>) -> Result<Claiming, Turned> {
         match self.published_before(&claimed.asked).await {
             Ok(None) => Ok(Claiming::Ours(claimed)),
