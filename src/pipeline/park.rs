@@ -32,10 +32,9 @@ const LOOK_AFTER: Duration = Duration::from_secs(30);
 /// nothing else would remember it ...
 const REST_DELAY: Duration = Duration::from_secs(30);
 
-/// ... and more rarely once it was delivered this often, so that a day of waiting fits the broker's
-/// limit of deliveries.
-const RESTS_FOR_LONG: u64 = 64;
-const REST_DELAY_MAX: Duration = Duration::from_secs(120);
+/// ... and twice as late each time, but no later than this: many that wait for long are not to keep
+/// workers busy, and a day of waiting has to fit the broker's limit of deliveries.
+const REST_DELAY_MAX: Duration = Duration::from_secs(480);
 
 /// A request whose handler has planned what to ask of others.
 #[derive(Debug)]
@@ -140,8 +139,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
 
     /// How long a waiting request stays away unless it is woken.
     pub(super) fn rest_delay(&self, received: &Received, asked: &Asked) -> Duration {
-        let long = received.delivery.delivered > RESTS_FOR_LONG;
-        let most = if long { REST_DELAY_MAX } else { REST_DELAY };
+        let most = rest_delay(received.delivery.delivered);
         let left = asked.deadline.left(self.ports.clock.now());
         // Together with others that wait it would come back in one burst.
         self.ports.chance.around(most, 0.1).min(left)
@@ -265,4 +263,29 @@ fn child_headers(owing: &Owing, intent: &Intent) -> Headers {
     headers.push(Header::Ancestry, &lineage.ancestry.to_string());
     owing.asked.trace.inject(&mut headers);
     headers
+}
+
+/// How long a waiting request stays away that was delivered this often: about as long as it has
+/// waited already.
+fn rest_delay(delivered: u64) -> Duration {
+    let doublings = u32::try_from(delivered.saturating_sub(1)).unwrap_or(u32::MAX);
+    let delay = REST_DELAY.saturating_mul(2_u32.saturating_pow(doublings));
+    delay.min(REST_DELAY_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiting_request_comes_back_ever_more_rarely() {
+        let delays = [0, 1, 2, 3, 5, 6, u64::MAX].map(|it| rest_delay(it).as_secs());
+        assert_eq!(delays, [30, 30, 60, 120, 480, 480, 480]);
+    }
+
+    #[test]
+    fn a_request_that_waits_for_a_day_stays_within_the_limit_of_deliveries() {
+        let waits: Duration = (1..300).map(rest_delay).sum();
+        assert!(waits > Duration::from_secs(86_400), "{waits:?}");
+    }
 }

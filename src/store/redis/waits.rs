@@ -104,15 +104,14 @@ impl Waits for RedisStore {
 
     async fn due(&self, most: usize, again: Duration) -> Result<Vec<Due>, StoreFault> {
         let mut due = Vec::new();
-        for keys in self.0.engine.keys.waits() {
-            if due.len() >= most {
-                break;
-            }
+        let nodes = self.0.engine.keys.waits();
+        for (asked, keys) in nodes.iter().enumerate() {
+            let share = most.saturating_sub(due.len()).div_ceil(nodes.len() - asked);
             let mut call = Call::new(&scripts::DUE, keys.len(), 0);
-            for key in &keys {
+            for key in keys {
                 call.bytes(key.as_bytes());
             }
-            call.text(most - due.len()).millis(again).millis(LOOK_AGAIN);
+            call.text(share).millis(again).millis(LOOK_AGAIN);
             let value = self.0.engine.link.call(&call).await?;
             due.extend(read(&scripts::DUE, &value, kin::due)?);
         }

@@ -9,7 +9,8 @@
 --            'wake'  what it waits for is there
 --            'look'  nothing was heard of what it waits for
 --
--- Entries of requests that do not wait any more are struck out.
+-- Of each partition the earliest, a fair share of those that are answered: what is cancelled is told
+-- at once however many are late. Entries of requests that do not wait any more are struck out.
 
 local now = now_ms()
 local most, again, look_again = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -33,10 +34,10 @@ local function look(waits, base, member)
   answers[#answers + 1] = why or 'look'
 end
 
-for _, waits in ipairs(KEYS) do
-  if found == most then break end
+for i, waits in ipairs(KEYS) do
   local base = string.match(waits, '^.-}:')
-  local members = call('ZRANGEBYSCORE', waits, '-inf', whole(now), 'LIMIT', 0, most - found)
+  local share = math.ceil((most - found) / (#KEYS - i + 1))
+  local members = call('ZRANGEBYSCORE', waits, '-inf', whole(now), 'LIMIT', 0, share)
   for _, member in ipairs(members) do look(waits, base, member) end
 end
 return answers

@@ -187,29 +187,38 @@ impl Data {
     }
 
     fn due(&mut self, most: usize, again: Duration, now: WallTime) -> Vec<Due> {
-        let mut due = Vec::new();
-        for (key, entry) in &mut self.records {
+        let late = self.records.iter().filter_map(|(key, entry)| {
             let State::Waiting(waiting) = &entry.state else {
-                continue;
+                return None;
             };
-            if waiting.look_at > now || due.len() >= most {
-                continue;
-            }
-            let (on, ack, deadline) = (waiting.on, waiting.ack.clone(), waiting.deadline);
-            let key = key.clone();
-            let why = entry.goes_on(on, deadline, now);
-            let again = match why {
-                DueFor::Wake | DueFor::End => again,
-                DueFor::Look => LOOK_AGAIN,
-            };
-            due.push(Due { key, ack, why });
-            if let State::Waiting(waiting) = &mut entry.state {
-                let then = now.saturating_add(again);
-                let then_or_end = then.min(deadline);
-                waiting.look_at = if deadline > now { then_or_end } else { then };
-            }
+            (waiting.look_at <= now).then(|| (waiting.look_at, key.clone()))
+        });
+        let mut late: Vec<_> = late.collect();
+        late.sort_by_key(|(look_at, _)| *look_at);
+        let first = late.into_iter().take(most);
+        first
+            .filter_map(|(_, key)| self.look_at(key, again, now))
+            .collect()
+    }
+
+    /// Why it is due; it is so again later.
+    fn look_at(&mut self, key: RequestKey, again: Duration, now: WallTime) -> Option<Due> {
+        let entry = self.records.get_mut(&key)?;
+        let State::Waiting(waiting) = &entry.state else {
+            return None;
+        };
+        let (on, ack, deadline) = (waiting.on, waiting.ack.clone(), waiting.deadline);
+        let why = entry.goes_on(on, deadline, now);
+        let again = match why {
+            DueFor::Wake | DueFor::End => again,
+            DueFor::Look => LOOK_AGAIN,
+        };
+        if let State::Waiting(waiting) = &mut entry.state {
+            let then = now.saturating_add(again);
+            let then_or_end = then.min(deadline);
+            waiting.look_at = if deadline > now { then_or_end } else { then };
         }
-        due
+        Some(Due { key, ack, why })
     }
 
     fn decide(&mut self, key: &RequestKey, verdict: &Verdict, now: WallTime) -> VerdictAnswer {

@@ -104,6 +104,7 @@ promises! {
         a_cancel_tells_the_children_that_run_and_lets_the_next_claim_in,
         a_deadline_that_has_passed_lets_the_next_claim_in,
         what_is_due_is_told_with_the_reason_and_not_again_for_a_while,
+        however_many_are_due_what_is_cancelled_is_told_at_once,
         only_the_owner_parks_lets_go_and_resumes,
         a_request_whose_result_is_there_waits_for_nothing_and_still_knows_its_children;
     runs:

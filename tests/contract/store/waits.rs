@@ -287,6 +287,30 @@ pub(super) async fn what_is_due_is_told_with_the_reason_and_not_again_for_a_whil
     assert_eq!(due().await, []);
 }
 
+pub(super) async fn however_many_are_due_what_is_cancelled_is_told_at_once(world: &impl World) {
+    let worker = world.worker().await;
+    let silent: Vec<_> = (0..200)
+        .map(|it| request(&format!("silent-{it}")))
+        .collect();
+    for key in &silent {
+        let (nonce, _) = worker.take(key).await;
+        worker.park(key, nonce, &park(key, 0, 1, 1)).await;
+        let at_once = resting_for("$JS.ACK.2", Duration::ZERO);
+        let let_go = worker.store.let_go(&owned(key, nonce), &at_once).await;
+        assert_eq!(let_go, Ok(LetGo::Waiting));
+    }
+    let cancelled = silent.iter().step_by(40);
+    for key in cancelled.clone() {
+        let answer = worker.store.cancel(key).await;
+        assert!(matches!(answer, Ok(CancelAnswer::Waiting(_))), "{answer:?}");
+    }
+    let due = worker.store.due(100, AGAIN).await.expect("an answer");
+    assert!(due.len() <= 100);
+    let ends = due.iter().filter(|it| it.why == DueFor::End);
+    let ends: std::collections::HashSet<_> = ends.map(|it| &it.key).collect();
+    assert_eq!(ends, cancelled.collect());
+}
+
 pub(super) async fn only_the_owner_parks_lets_go_and_resumes(world: &impl World) {
     let (worker, key) = (world.worker().await, request("1"));
     let stranger = owned(&key, Nonce::fresh(&Chance::system()));
