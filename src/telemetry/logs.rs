@@ -2,11 +2,12 @@
 //!
 //! A log line says what its event says, so an event names the request it speaks of; spans go to
 //! `traces` alone, and cost nothing while nobody collects them.
-//! Never: a control character from a field's value in the output, in either format.
+//! Never: a control character from a field's value in the output, in either format, or what is said
+//! to and by servers of tools.
 
 use std::str::FromStr;
 
-use tracing::Subscriber;
+use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::{
     Layer,
     field::MakeExt as _,
@@ -20,6 +21,9 @@ use crate::clock::Clock;
 
 mod escape;
 mod json;
+
+/// The crate that speaks with servers of tools: below warnings it logs their messages.
+const TELLS_WORDS: &str = "rmcp";
 
 /// What a log line looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -133,7 +137,7 @@ where
 {
     // A log that cannot be written is lost: saying so on a closed standard error would panic.
     let layer = fmt::layer().with_writer(writer).log_internal_errors(false);
-    let filter = filter.0.and(filter_fn(|metadata| metadata.is_event()));
+    let filter = filter.0.and(filter_fn(may_be_logged));
     match format {
         LogFormat::Json => layer
             .event_format(JsonLines(clock))
@@ -146,6 +150,16 @@ where
             .with_filter(filter)
             .boxed(),
     }
+}
+
+/// An event, unless a crate tells by it what it carries, whatever level was asked for.
+fn may_be_logged(metadata: &Metadata<'_>) -> bool {
+    let target = metadata.target();
+    let tells = target == TELLS_WORDS
+        || target
+            .strip_prefix(TELLS_WORDS)
+            .is_some_and(|rest| rest.starts_with("::"));
+    metadata.is_event() && !(tells && *metadata.level() > Level::WARN)
 }
 
 /// Shows the fleet's clock at the head of a line.
@@ -278,6 +292,17 @@ mod tests {
             .map(|line| serde_json::from_str::<Value>(line).unwrap()["message"].clone())
             .collect();
         assert_eq!(messages, ["ours", "warning of theirs"]);
+    }
+
+    #[test]
+    fn what_is_said_to_servers_of_tools_is_not_logged_at_any_level() {
+        let text = logged(LogFormat::Json, "trace, rmcp=trace", || {
+            tracing::info!(target: "rmcp::service", "a message");
+            tracing::warn!(target: "rmcp::service", "a warning");
+            tracing::info!(target: "rmcper", "another crate");
+        });
+        assert!(!text.contains("a message"), "{text}");
+        assert_eq!(text.lines().count(), 2, "{text}");
     }
 
     #[test]
