@@ -32,10 +32,11 @@ const LAYERS: &[(&str, &str)] = &[
     ("client", "clock contract policy store broker telemetry"),
     ("config", "contract store handler telemetry"),
     ("dev", "clock config"),
-    ("chaos", "clock contract store broker dev"),
+    // It kills where the walk says that it can be killed, and reads what the walk counts.
+    ("chaos", "clock contract store broker handler telemetry dev"),
     (
         "cli",
-        "clock contract policy store broker installation runtime handler puruto telemetry worker client config dev chaos",
+        "clock circuit contract policy store broker installation runtime handler puruto telemetry worker client config dev chaos",
     ),
     // The binary.
     ("main", "clock config telemetry dev cli"),
