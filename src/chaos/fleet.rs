@@ -173,17 +173,18 @@ impl Fleet {
         None
     }
 
-    /// How many run slots of `target` are free in all workers that tell.
-    pub(super) async fn free_slots(&self, target: &str) -> usize {
+    /// How many run slots of `target` are free, in each worker that tells.
+    pub(super) async fn free_slots(&self, target: &str) -> Vec<usize> {
         let name = format!("{}{{target=\"{target}\"}} ", SLOTS_FREE.name);
-        let mut free = 0;
+        let mut free = Vec::new();
         for seat in self.seats.values() {
             let Some((_, process)) = &seat.occupant else {
                 continue;
             };
+            // One that could not start while its servers were away has ended.
             let metrics = process.metrics().await.unwrap_or_default();
             let told = metrics.lines().find_map(|line| line.strip_prefix(&name));
-            free += told.and_then(|it| it.parse().ok()).unwrap_or(0);
+            free.extend(told.and_then(|it| it.parse::<usize>().ok()));
         }
         free
     }

@@ -33,8 +33,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Asks, looks, and cancels.
 pub(super) async fn run(desk: &Arc<Desk>, fleet: &Fleet) {
-    let slots = fleet.places() * RELAY_SLOTS;
-    let waiters: Vec<_> = (0..slots + MORE).map(waiter).collect();
+    let most = fleet.places() * RELAY_SLOTS;
+    let waiters: Vec<_> = (0..most + MORE).map(waiter).collect();
     join_all(waiters.iter().map(|it| load::ask_for(desk, it))).await;
     let end = Instant::now() + WITHIN;
     let mut waiting = waiting(desk, &waiters).await;
@@ -43,10 +43,10 @@ pub(super) async fn run(desk: &Arc<Desk>, fleet: &Fleet) {
         waiting = self::waiting(desk, &waiters).await;
     }
     // A message that comes again is looked at under a slot, for a moment.
-    let mut taken = slots.saturating_sub(fleet.free_slots(RELAY).await);
+    let (mut slots, mut taken) = slots(fleet).await;
     while taken > 0 && Instant::now() < end {
         sleep(LOOK_EVERY).await;
-        taken = taken.min(slots.saturating_sub(fleet.free_slots(RELAY).await));
+        (slots, taken) = self::slots(fleet).await;
     }
     desk.recorder.note(Event::WaitedTogether {
         asked: waiters.len(),
@@ -56,6 +56,13 @@ pub(super) async fn run(desk: &Arc<Desk>, fleet: &Fleet) {
     });
     serve_chain(desk).await;
     join_all(waiters.iter().map(|it| load::cancel(desk, it))).await;
+}
+
+/// How many slots the relay has in all workers, and how many of them are taken.
+async fn slots(fleet: &Fleet) -> (usize, usize) {
+    let free = fleet.free_slots(RELAY).await;
+    let slots = free.len() * RELAY_SLOTS;
+    (slots, slots.saturating_sub(free.iter().sum()))
 }
 
 fn waiter(number: usize) -> Ask {

@@ -131,6 +131,23 @@ impl<'h> Kinship<'h> {
         self.chain(request).last().map_or(request, |it| it.parent)
     }
 
+    /// Who asks for it: as it was written down, or as it was known beforehand.
+    fn parent(&self, child: &RequestId) -> Option<&'h RequestId> {
+        let written = self.link(child).map(|it| it.parent);
+        written.or_else(|| self.foreseen(child).map(|it| it.parent))
+    }
+
+    /// The caller's request because of which there is this one; itself where nobody delegated it.
+    pub(super) fn caller<'r>(&self, request: &'r RequestId) -> &'r RequestId
+    where
+        'h: 'r,
+    {
+        let above = successors(Some(request), |it| {
+            self.parent(it).map(|it| it as &'r RequestId)
+        });
+        above.take(DEPTH_MAX).last().unwrap_or(request)
+    }
+
     /// How many requests stand above it.
     pub(super) fn depth(&self, request: &RequestId) -> usize {
         self.chain(request).count()

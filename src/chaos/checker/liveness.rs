@@ -9,7 +9,7 @@ use super::{
     waking::{View, unwanted},
 };
 use crate::{
-    chaos::history::{At, Entry, Event},
+    chaos::history::{At, Entry, Event, Expected},
     contract::{ErrorCode, IpcKind},
 };
 
@@ -126,6 +126,10 @@ fn wrong(story: &Story<'_>, standing: Standing<'_>, view: View<'_, '_>) -> Optio
     let terms = view.terms;
     let right = match standing.code {
         code if expected.is(code) => true,
+        // What its parent allowed it stood in its record.
+        None if expected == Expected::Refused(ErrorCode::BudgetExhausted) => {
+            may_be_forgotten(story, view)
+        }
         Some(ErrorCode::Timeout) => time_was_up(story, view),
         Some(ErrorCode::Cancelled) => cancel_was_asked(story) || nobody_wants(story, view),
         Some(ErrorCode::IpcError) if standing.kind == Some(IpcKind::Poisoned.as_str()) => {
@@ -140,12 +144,19 @@ fn wrong(story: &Story<'_>, standing: Standing<'_>, view: View<'_, '_>) -> Optio
     (!right).then(told)
 }
 
+/// Whether the store may have forgotten what it knew of a request before that began.
+fn may_be_forgotten(story: &Story<'_>, view: View<'_, '_>) -> bool {
+    let written = view.kinship.link(story.request).map(|it| it.at);
+    let from = written.or_else(|| Some(story.entries.first()?.at));
+    from.is_some_and(|from| view.faults.emptied_between(from, story.last()))
+}
+
 /// Whether the request, or the first of its chain, had been there for as long as it was allowed
 /// to, when it got its answer.
 fn time_was_up(story: &Story<'_>, view: View<'_, '_>) -> bool {
     let answered = story.heard().next().map(|(at, _)| at);
     let answered: At = answered.unwrap_or_else(|| story.last());
-    let root = view.stories.get(view.kinship.root(story.request));
+    let root = view.stories.get(view.kinship.caller(story.request));
     let accepted = story.accepted().or_else(|| root?.accepted());
     accepted.is_some_and(|it| it.sent.plus(it.within) <= answered.plus(view.terms.slack))
 }
@@ -153,7 +164,7 @@ fn time_was_up(story: &Story<'_>, view: View<'_, '_>) -> bool {
 /// Whether whoever delegated it did without it, or ended; a parent whose time is up cancels what is
 /// below it before it ends itself.
 fn nobody_wants(story: &Story<'_>, view: View<'_, '_>) -> bool {
-    let delegated = view.kinship.link(story.request).is_some();
+    let delegated = view.kinship.caller(story.request) != story.request;
     delegated && (unwanted(story, view).is_some() || time_was_up(story, view))
 }
 

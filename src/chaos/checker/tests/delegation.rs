@@ -245,6 +245,38 @@ fn what_is_forged_may_be_cancelled_with_the_child_and_run_alone_once_the_store_w
 }
 
 #[test]
+fn what_a_parent_allowed_is_forgotten_with_the_store_alone() {
+    let foreseen = Event::Foreseen {
+        request: child(0),
+        parent: root(),
+        expected: Expected::Refused(ErrorCode::BudgetExhausted),
+    };
+    let tale = clean().at(1, foreseen);
+    tale.breaks(&[Rule::WrongAnswer]);
+    tale.struck((25, 26), Fault::EmptyRedis, None).breaks(&[]);
+}
+
+#[test]
+fn a_child_that_outlives_its_callers_time_may_end_with_it_although_its_parent_did_not_tell() {
+    let first = child(0);
+    let foreseen = Event::Foreseen {
+        request: first.clone(),
+        parent: root(),
+        expected: Expected::Done,
+    };
+    let tale = |millis| {
+        let ended = Some(ErrorCode::Cancelled);
+        let tale = Tale::default().at(0, accepted()).at(1, foreseen.clone());
+        runs(tale, millis, &first, Some(below(&root(), 1)))
+            .without(|it| matches!(it, Event::Stands { .. } | Event::Started { .. }))
+            .at(89_000, of(&first, &stands(first.as_str(), ended)))
+            .at(89_001, Event::LeftInStream { sequence: 7 })
+    };
+    tale(59_800).breaks(&[Rule::Stuck]);
+    tale(30_000).breaks(&[Rule::Stuck, Rule::WrongAnswer]);
+}
+
+#[test]
 fn a_child_has_the_id_of_its_place_and_of_nobody_elses() {
     let mut other = parked(&root(), ONCE, 2);
     if let Event::Parked { children, .. } = &mut other {
