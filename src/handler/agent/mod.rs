@@ -15,6 +15,7 @@ mod offer;
 mod past;
 mod prompt;
 mod proposer;
+mod script;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,8 @@ pub use self::{
         TOTAL_BYTES_MAX,
     },
     proposer::{Decisions, Model, Proposer},
+    script::{InvalidScript, Script},
+    simulated::Simulated,
 };
 use self::{
     offer::Offer,

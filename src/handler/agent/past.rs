@@ -68,8 +68,22 @@ impl Past {
         told.filter_map(Value::as_array).flatten()
     }
 
+    /// What came of the latest delegation; `None` before any.
+    pub(super) fn delegated(&self) -> Option<&Value> {
+        let latest = self.with_action(DELEGATE).last();
+        latest.map(|done| &done.result)
+    }
+
     fn with_action(&self, action: &'static str) -> impl Iterator<Item = &Done> {
         self.0.iter().filter(move |done| done.action() == action)
+    }
+
+    /// These decisions, and what came of each.
+    #[cfg(test)]
+    pub(super) fn made_of(done: impl IntoIterator<Item = (Value, Value)>) -> Self {
+        let done = done.into_iter();
+        let done = done.map(|(decision, result)| Done { decision, result });
+        Self(done.collect())
     }
 }
 

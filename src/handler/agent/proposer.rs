@@ -2,7 +2,7 @@
 //!
 //! Never: a repair of its own, or a count of what was asked; each question was paid for before.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
 use serde::Deserialize;
 use tokio::time::sleep;
@@ -11,7 +11,8 @@ use super::{
     decision::{self, Decision},
     offer::Offer,
     past::Past,
-    prompt, simulated,
+    prompt,
+    simulated::{self, Simulated},
 };
 use crate::{
     contract::{IpcKind, ResultError, Spent, Violation},
@@ -38,8 +39,8 @@ pub enum Decisions {
 /// Who decides for an agent.
 #[derive(Debug)]
 pub enum Proposer {
-    /// The policy of `simulated.rs`, which takes so long for each decision.
-    Simulated(Duration),
+    /// A policy that is no model.
+    Simulated(Simulated),
     /// A model.
     Model(Box<Model>),
 }
@@ -121,8 +122,8 @@ impl Proposer {
         question: &Question<'_>,
     ) -> Result<Heard, Unheard> {
         match self {
-            Self::Simulated(latency) if question.route == simulated::ROUTE => {
-                simulate(*latency, question).await
+            Self::Simulated(policy) if question.route == simulated::ROUTE => {
+                simulate(policy, question).await
             }
             Self::Simulated(_) => Err(unknown(question.route, simulated::ROUTE)),
             Self::Model(model) => match model.routes.find(question.route) {
@@ -144,13 +145,13 @@ fn unknown(route: &str, now: &str) -> Unheard {
     }
 }
 
-async fn simulate(latency: Duration, question: &Question<'_>) -> Result<Heard, Unheard> {
-    let said = simulated::decide(question.goal, question.past);
+async fn simulate(policy: &Simulated, question: &Question<'_>) -> Result<Heard, Unheard> {
+    let said = policy.decide(question.goal, question.past);
     let said = said.map_err(|error| Unheard {
         error: ResultError::ipc(IpcKind::Internal, error.to_string()),
         spent: Spent::default(),
     })?;
-    sleep(latency.saturating_add(said.after)).await;
+    sleep(said.after).await;
     let text = said.decision.to_string();
     let decision = decision::read(said.decision);
     Ok(Heard {

@@ -3,10 +3,10 @@
 //! A function of the goal and of what was done, so that a run that goes on elsewhere goes on as it
 //! would have here. Never: a global state, a clock, or chance.
 //!
-//! It searches for its goal once, reads what it found, and reports the texts. A goal that is a JSON
-//! object with a `script` is played instead: `{"script": [decision, ...], "think_ms": 200}` takes
-//! decision number `step` as it stands, after so long; and where the script has ended, it reports
-//! what the children said.
+//! It searches for its goal once, reads what it found, and reports the texts. With a script of its
+//! own it plays that for every goal. Without, a goal that is a JSON object with a `script` is played
+//! instead: `{"script": [decision, ...], "think_ms": 200}` takes decision number `step` as it
+//! stands, after so long. Where a script has ended, it reports what the children said.
 
 use std::time::Duration;
 
@@ -17,7 +17,17 @@ use super::{
     decision::{ANSWER_BYTES_MAX, QUERY_CHARS_MAX, READ, REPORT, SEARCH},
     observation::cut,
     past::Past,
+    script::Script,
 };
+
+/// The policy that decides instead of a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Simulated {
+    /// How long it takes for each decision.
+    pub latency: Duration,
+    /// What it plays for every goal.
+    pub script: Option<Script>,
+}
 
 /// The name of its route.
 pub(super) const ROUTE: &str = "simulated";
@@ -29,7 +39,7 @@ const THINK_MAX: Duration = Duration::from_secs(3_600);
 #[derive(Debug, PartialEq)]
 pub(super) struct Said {
     pub(super) decision: Value,
-    /// How long it takes to say so, beyond what it always takes.
+    /// How long it takes to say so.
     pub(super) after: Duration,
 }
 
@@ -40,35 +50,48 @@ pub(super) struct NoEvidence;
 
 /// A goal that is a script.
 #[derive(Deserialize)]
-struct Script {
+struct Scripted {
     script: Vec<Value>,
     #[serde(default)]
     think_ms: u64,
 }
 
-/// What it decides.
-///
-/// # Errors
-/// There is no evidence: it found nothing, or could read none of it.
-pub(super) fn decide(goal: &str, past: &Past) -> Result<Said, NoEvidence> {
-    if let Some(script) = script(goal) {
-        return Ok(script.says(past));
-    }
-    let decision = match past.found() {
-        None => search(goal),
-        Some(found) => {
-            let read = past.read();
-            let unread = |id: &&str| read.iter().all(|(other, _)| other != id);
-            match found.into_iter().find(unread) {
-                Some(id) => json!({"action": READ, "args": {"id": id}}),
-                None => report(&read)?,
-            }
+impl Simulated {
+    /// What it decides.
+    ///
+    /// # Errors
+    /// There is no evidence: it found nothing, or could read none of it.
+    pub(super) fn decide(&self, goal: &str, past: &Past) -> Result<Said, NoEvidence> {
+        if let Some(script) = &self.script {
+            let decision = script.decision(goal, past);
+            return Ok(self.says(decision.unwrap_or_else(|| what_children_said(past))));
         }
+        if let Some(scripted) = scripted(goal) {
+            let after = self.latency.saturating_add(scripted.thinks());
+            let decision = scripted.decision(past);
+            return Ok(Said { decision, after });
+        }
+        research(goal, past).map(|decision| self.says(decision))
+    }
+
+    const fn says(&self, decision: Value) -> Said {
+        Said {
+            decision,
+            after: self.latency,
+        }
+    }
+}
+
+fn research(goal: &str, past: &Past) -> Result<Value, NoEvidence> {
+    let Some(found) = past.found() else {
+        return Ok(search(goal));
     };
-    Ok(Said {
-        decision,
-        after: Duration::ZERO,
-    })
+    let read = past.read();
+    let unread = |id: &&str| read.iter().all(|(other, _)| other != id);
+    match found.into_iter().find(unread) {
+        Some(id) => Ok(json!({"action": READ, "args": {"id": id}})),
+        None => report(&read),
+    }
 }
 
 fn search(goal: &str) -> Value {
@@ -93,24 +116,24 @@ fn reported(answer: &str, sources: &[&str]) -> Value {
     json!({"action": REPORT, "args": {"answer": answer, "sources": sources}})
 }
 
-fn script(goal: &str) -> Option<Script> {
+fn scripted(goal: &str) -> Option<Scripted> {
     // Most goals are none, and need not be read to know it.
     goal.trim_start().starts_with('{').then_some(())?;
     serde_json::from_str(goal).ok()
 }
 
-impl Script {
-    fn says(mut self, past: &Past) -> Said {
+impl Scripted {
+    fn decision(mut self, past: &Past) -> Value {
         let step = past.as_slice().len();
-        let decision = if step < self.script.len() {
+        if step < self.script.len() {
             self.script.swap_remove(step)
         } else {
             what_children_said(past)
-        };
-        Said {
-            decision,
-            after: Duration::from_millis(self.think_ms).min(THINK_MAX),
         }
+    }
+
+    fn thinks(&self) -> Duration {
+        Duration::from_millis(self.think_ms).min(THINK_MAX)
     }
 }
 
@@ -137,29 +160,13 @@ fn line(child: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        contract::{Spent, Step},
-        store::run::{Operation, Revision, Run, RunStatus},
-    };
 
     fn past(done: &[(Value, Value)]) -> Past {
-        let operations = done.iter().map(|(decision, result)| Operation {
-            decision: decision.to_string(),
-            result: result.to_string(),
-        });
-        Past::of(&Run {
-            status: RunStatus::Running,
-            step: Step::default(),
-            requests: 0,
-            revision: Revision::default(),
-            pending: None,
-            model: ROUTE.to_owned(),
-            goal: String::new(),
-            past: operations.collect(),
-            report: None,
-            reason: None,
-            spent: Spent::default(),
-        })
+        Past::made_of(done.iter().cloned())
+    }
+
+    fn decide(goal: &str, past: &Past) -> Result<Said, NoEvidence> {
+        Simulated::default().decide(goal, past)
     }
 
     fn decided(goal: &str, done: &[(Value, Value)]) -> Value {
@@ -221,6 +228,24 @@ mod tests {
         done.push(read("a", Value::Null));
         let answer = "[b/pay] ok: paid\n[c/x] error: denied\n[d/y] dropped: nothing";
         assert_eq!(decided(goal, &done)["args"]["answer"], answer);
+    }
+
+    #[test]
+    fn its_own_script_is_played_for_every_goal_and_then_the_children_are_quoted() {
+        let script: Script = serde_json::from_value(json!([
+            {"action": "read", "args": {"id": "{prompt}"}},
+        ]))
+        .expect("valid");
+        let simulated = Simulated {
+            latency: Duration::from_millis(30),
+            script: Some(script),
+        };
+        let goal = r#"{"script": []}"#;
+        let said = |done: &[_]| simulated.decide(goal, &past(done)).expect("a decision");
+        assert_eq!(said(&[]).decision["args"]["id"], goal);
+        assert_eq!(said(&[]).after, Duration::from_millis(30));
+        let end = said(&[read("a", Value::Null)]).decision;
+        assert_eq!(end["args"]["answer"], "the script has ended");
     }
 
     #[test]

@@ -39,7 +39,7 @@ async fn twelve_requests_are_the_end_of_a_run_whose_inferences_were_lost() {
     // Dropped at each first inference, as by a process that is killed there.
     for _ in 0..12 {
         let sleepy = AgentParts {
-            proposer: Proposer::Simulated(HOUR),
+            proposer: pensive(),
             ..research()
         };
         let sleepy = Agent::new(sleepy);
@@ -126,7 +126,7 @@ async fn a_cancel_after_the_report_is_none() {
 async fn a_run_keeps_to_the_model_that_it_was_begun_with() {
     let notebook = Notebook::default();
     let sleepy = AgentParts {
-        proposer: Proposer::Simulated(HOUR),
+        proposer: pensive(),
         ..research()
     };
     let sleepy = Agent::new(sleepy);

@@ -22,11 +22,19 @@ use crate::{
 /// More time than any run takes.
 const HOUR: Duration = Duration::from_secs(3_600);
 
+/// Thinks for longer than anybody waits.
+fn pensive() -> Proposer {
+    Proposer::Simulated(Simulated {
+        latency: HOUR,
+        script: None,
+    })
+}
+
 /// The shipped research Puruto's documents, and the policy of the tests.
 fn research() -> AgentParts {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/puruto-research/docs");
     AgentParts {
-        proposer: Proposer::Simulated(Duration::ZERO),
+        proposer: Proposer::Simulated(Simulated::default()),
         documents: Documents::load(&docs).expect("documents"),
         peers: vec![],
         servers: vec![],
