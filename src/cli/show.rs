@@ -2,6 +2,8 @@
 
 use std::io;
 
+use serde_json::Value;
+
 use super::output::{Output, Reader};
 use crate::contract::{InvocationResult, Outcome, ResultError};
 
@@ -32,14 +34,17 @@ pub(super) fn ending(output: &Output, asked: &str, result: &InvocationResult) ->
 /// What matters first: how it went, what came out, then how to find it again.
 fn readable(asked: Option<&str>, result: &InvocationResult) -> String {
     let (how, what) = match &result.outcome {
-        Outcome::Ok(value) => {
-            let summary = value.get("summary").and_then(|it| it.as_str());
-            let what = summary.map_or_else(|| value.to_string(), ToOwned::to_owned);
-            ("ok".to_owned(), what)
-        }
+        Outcome::Ok(value) => ("ok".to_owned(), said(value)),
         Outcome::Error(error) => (format!("error {}", error.code.as_str()), explained(error)),
     };
     [heading(asked, &how, result), plain(&what), ids(result)].join("\n\n")
+}
+
+/// The whole answer of a model or an agent; the summary of anything else.
+fn said(value: &Value) -> String {
+    let places = ["/output/answer", "/output/content", "/summary"];
+    let said = places.iter().find_map(|it| value.pointer(it)?.as_str());
+    said.map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 fn heading(asked: Option<&str>, how: &str, result: &InvocationResult) -> String {
@@ -99,6 +104,15 @@ mod tests {
         let error = ResultError::new(ErrorCode::Denied, "not you");
         let denied = readable(None, &result(Outcome::Error(error)));
         assert!(denied.starts_with("error DENIED  824ms\n\nnot you\n"));
+    }
+
+    #[test]
+    fn a_person_reads_all_of_an_answer_and_not_its_first_line() {
+        for key in ["answer", "content"] {
+            let long = json!({"summary": "one", "output": {key: "one\ntwo"}});
+            let shown = readable(None, &result(Outcome::Ok(long)));
+            assert!(shown.contains("\n\none\ntwo\n\n"), "{shown}");
+        }
     }
 
     #[test]

@@ -136,7 +136,8 @@ fn node_json(node: &Node) -> Value {
     })
 }
 
-fn drawn(tree: &Tree) -> String {
+/// The tree as a person reads it.
+pub(super) fn drawn(tree: &Tree) -> String {
     let mut text = tree
         .chain
         .as_ref()
@@ -181,11 +182,14 @@ fn line(node: &Node) -> String {
 }
 
 fn spent(spent: &Spent) -> Option<String> {
-    let counted = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let counted = |count: u64, what: &str| {
+        let plural = if count == 1 || what == "below" { "" } else { "s" };
+        (count > 0).then(|| format!("{count} {what}{plural}"))
+    };
     let cost = (spent.cost > Micros::default()).then(|| format!("cost {}", spent.cost));
     let parts = [
-        counted(spent.requests, "model requests"),
-        counted(spent.tokens, "tokens"),
+        counted(spent.requests, "model request"),
+        counted(spent.tokens, "token"),
         cost,
         counted(spent.descendants, "below"),
     ];

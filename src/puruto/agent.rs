@@ -1,11 +1,11 @@
 //! How an agent is served, as values that cannot be wrong.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
 use crate::{
-    handler::agent::{Decisions, StepLimits, mcp::McpConfig, tools::ToolBounds},
+    handler::agent::{Decisions, Simulated, StepLimits, mcp::McpConfig, tools::ToolBounds},
     runtime::config::ProviderConfig,
 };
 
@@ -29,9 +29,8 @@ pub struct AgentSpec {
 /// Who decides for an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decider {
-    /// No model but a policy, for tests and for whoever wants to see the machinery alone. It takes
-    /// so long for each decision.
-    Policy(Duration),
+    /// No model but a policy, for tests and for whoever wants to see the machinery alone.
+    Policy(Simulated),
     /// A model.
     Models {
         /// The one that is asked first.

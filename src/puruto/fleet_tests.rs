@@ -200,11 +200,11 @@ fn the_shipped_folders_check_clean() {
         callers.map(|it| it.name.as_str()).collect::<Vec<_>>(),
         ["puruto-cli"]
     );
-    let asks_a_model = |it: &Puruto| {
+    let is_a_program = |it: &Puruto| {
         matches!(
             it.worker,
             Some(WorkerSpec {
-                work: Work::Chat(_),
+                work: Work::Command(_),
                 ..
             })
         )
@@ -212,7 +212,7 @@ fn the_shipped_folders_check_clean() {
     assert!(
         fleet
             .targets()
-            .all(|it| it.policy.is_some() && it.prompt.is_some() == asks_a_model(it))
+            .all(|it| it.policy.is_some() && it.prompt.is_some() != is_a_program(it))
     );
     let research = fleet.get(&name("puruto-research")).expect("shipped");
     assert_eq!(research.docs.len(), 2);

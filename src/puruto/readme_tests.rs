@@ -78,8 +78,9 @@ fn the_readme_has_every_key_of_a_server_of_tools() {
 #[test]
 fn the_readme_has_every_key_of_the_policy_that_is_no_model() {
     let error = toml::from_str::<PolicyTable>("unknown = 1").expect_err("an unknown key");
-    assert!(error.message().ends_with("expected `latency`"), "{error}");
-    assert_eq!(keys_under("provider = \"policy\""), ["latency"]);
+    let expected = "expected `latency` or `script`";
+    assert!(error.message().ends_with(expected), "{error}");
+    assert_eq!(keys_under("provider = \"policy\""), ["latency", "script"]);
 }
 
 #[test]

@@ -281,7 +281,7 @@ async fn the_same_id_for_two_targets_is_two_requests() {
     assert_eq!(json_of(&answers.0.payload)["result"]["summary"], "Hello");
     assert_eq!(
         json_of(&answers.1.payload)["result"]["summary"],
-        "Reservation confirmed: Hello"
+        "Reservation confirmed: Hello. Payment: Entered in the ledger: Hello"
     );
     assert_eq!(worker.executions("puruto-echo").await, 1);
     assert_eq!(worker.executions("puruto-reservations").await, 1);

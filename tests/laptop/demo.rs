@@ -26,10 +26,15 @@ async fn every_outcome_of_the_demo_is_right_and_nothing_is_left_running() {
         "DENIED",
         "TIMEOUT",
         "kill -9",
-        "the other one took over",
+        "another one took over",
+        "Payment: Entered in the ledger",
+        "[incident] After the last deployment",
+        "[network] Inside the network",
+        "one result each: puruto-financial in execution",
+        "└─ puruto-reservations book_room  done ok",
         "nats pub puruto.invoke.puruto-financial",
         "R-101",
-        "all 8 outcomes are right",
+        "all 9 outcomes are right",
     ] {
         assert!(
             ended.said.contains(words),
@@ -80,8 +85,8 @@ async fn a_wrong_outcome_is_shown_and_the_rest_still_plays() {
     for words in [
         "WRONG puruto-echo echo",
         "expected an answer with \"Is anybody there?\"",
-        "the other one took over",
-        "1 of 8 outcomes are WRONG",
+        "another one took over",
+        "1 of 9 outcomes are WRONG",
     ] {
         assert!(
             ended.said.contains(words),
@@ -98,9 +103,9 @@ async fn a_demo_that_is_interrupted_leaves_nothing_behind() {
     let temporary = TempDir::new().expect("a folder");
     let variables = [("TMPDIR", temporary.path())];
     let demo = Program::start_with(&["demo", "--workers-dir", WORKERS], &variables).await;
-    demo.says("both workers serve").await;
+    demo.says("all three workers serve").await;
     let children = children_of(demo.pid());
-    assert_eq!(children.len(), 4, "{children:?}");
+    assert_eq!(children.len(), 5, "{children:?}");
 
     demo.signal(Signal::INT);
 

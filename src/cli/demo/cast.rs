@@ -1,14 +1,21 @@
 //! The workers folder of the demo: the Purutos that ship, and two of the demo's own.
 //!
-//! Owns that folder's making. The shipped folders are copied, never changed.
+//! Owns that folder's making. The shipped folders are copied, never changed; in the copy one of them
+//! takes longer for one request, to be caught at it.
 
 use std::{fs, io, path::Path};
+
+use toml::{Table, Value};
 
 use crate::puruto::Puruto;
 
 /// A Puruto of the demo that takes its time.
 pub(super) const SLOW: &str = "puruto-slow";
-/// The one that may ask it.
+/// The one of those that ship who is caught at work.
+pub(super) const CAUGHT: &str = "puruto-financial";
+/// What it takes its time for: requests with these words.
+pub(super) const LONG: &str = "A suite for Eva";
+/// The one that may ask [`SLOW`].
 pub(super) const ASKER: &str = "puruto-demo";
 
 /// Longer than the shortest time-out, which is a second; short enough to be watched.
@@ -18,8 +25,11 @@ description = \"Takes its time\"
 [model]
 provider = \"simulated\"
 answer = \"Done at last: {prompt}\"
-latency = \"1500ms\"
+latency = \"1200ms\"
 ";
+
+/// Long enough to look at the fleet and to kill somebody meanwhile.
+const LONG_LATENCY: &str = "1s";
 
 const ASKER_POLICY: &str = r#"{
   "enabled": true,
@@ -37,7 +47,7 @@ pub(super) enum Voice {
     /// The one of their own `worker.toml`.
     Own,
     /// This provider's table instead.
-    Instead(toml::Table),
+    Instead(Table),
 }
 
 /// Makes `folder` from the `shipped` Purutos.
@@ -62,10 +72,13 @@ fn copy(puruto: &Puruto, to: &Path, voice: &Voice) -> io::Result<()> {
             fs::copy(entry.path(), to.join(entry.file_name()))?;
         }
     }
-    if let (Voice::Instead(model), true) = (voice, asks_a_model(puruto)) {
+    if asks_a_model(puruto) {
         let file = to.join(WORKER_FILE);
-        let worker = fs::read_to_string(&file)?;
-        fs::write(file, recast(&worker, model)?)?;
+        let mut worker: Table = fs::read_to_string(&file)?
+            .parse()
+            .map_err(io::Error::other)?;
+        recast(&mut worker, puruto, voice);
+        fs::write(file, worker.to_string())?;
     }
     for document in &puruto.docs {
         let inside = document
@@ -82,11 +95,30 @@ pub(super) fn asks_a_model(puruto: &Puruto) -> bool {
     worker.is_some_and(|it| !it.work.models().is_empty())
 }
 
-/// The same `worker.toml` with another model.
-fn recast(worker: &str, model: &toml::Table) -> io::Result<String> {
-    let mut worker: toml::Table = worker.parse().map_err(io::Error::other)?;
-    worker.insert("model".to_owned(), model.clone().into());
-    Ok(worker.to_string())
+/// Another model, or one that takes its time.
+fn recast(worker: &mut Table, puruto: &Puruto, voice: &Voice) {
+    match (voice, worker.get_mut("model")) {
+        (Voice::Instead(model), _) => {
+            worker.insert("model".to_owned(), model.clone().into());
+        }
+        (Voice::Own, Some(Value::Table(model))) if puruto.name.as_str() == CAUGHT => slow(model),
+        (Voice::Own, _) => {}
+    }
+}
+
+/// Only a simulated model can be told to take its time.
+fn slow(model: &mut Table) {
+    if model.get("provider").and_then(Value::as_str) != Some("simulated") {
+        return;
+    }
+    let rules = model
+        .entry("rules")
+        .or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(rules) = rules {
+        let rule = [("when", LONG), ("latency", LONG_LATENCY)];
+        let rule = rule.map(|(key, value)| (key.to_owned(), value.into()));
+        rules.push(Value::Table(rule.into_iter().collect()));
+    }
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
@@ -99,7 +131,10 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{cli::demo::scenes::SHIPPED, puruto::Fleet};
+    use crate::{
+        cli::demo::scenes::SHIPPED,
+        puruto::{Fleet, Work},
+    };
 
     fn assembled(voice: &Voice) -> Fleet {
         let folder = tempfile::tempdir().expect("a folder");
@@ -134,9 +169,9 @@ mod tests {
                 after.worker.expect("a worker"),
             );
             assert_eq!(before.actions, after.actions);
-            match line.target {
-                "puruto-data" => assert_eq!(before.work, after.work),
-                _ => assert_ne!(before.work, after.work),
+            match before.work {
+                Work::Chat(_) => assert_ne!(before.work, after.work),
+                Work::Command(_) | Work::Agent(_) => assert_eq!(before.work, after.work),
             }
         }
     }

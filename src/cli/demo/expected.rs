@@ -7,8 +7,8 @@ use crate::contract::{ErrorCode, InvocationResult, Outcome};
 /// What an answer must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// Status `ok`, and its summary holds this.
-    Summary(&'static str),
+    /// Status `ok`, and what it says holds this.
+    Says(&'static str),
     /// Status `ok`, and what a model said with it, whatever that is.
     Model,
     /// An error with this code.
@@ -16,15 +16,16 @@ pub(super) enum Expected {
 }
 
 impl Expected {
-    /// What came, in a line; the error is the line of an answer that must not be.
+    /// What came; the error is the line of an answer that must not be.
     pub(super) fn judge(self, result: &InvocationResult) -> Result<String, String> {
         let came = shown(&result.outcome);
         let is_right = match (self, &result.outcome) {
-            (Self::Summary(part), Outcome::Ok(value)) => summary(value).contains(part),
+            (Self::Says(part), Outcome::Ok(value)) => said(value).contains(part),
             (Self::Model, Outcome::Ok(value)) => is_of_a_model(value),
             (Self::Error(code), Outcome::Error(error)) => error.code == code,
-            (Self::Summary(_) | Self::Model, Outcome::Error(_))
-            | (Self::Error(_), Outcome::Ok(_)) => false,
+            (Self::Says(_) | Self::Model, Outcome::Error(_)) | (Self::Error(_), Outcome::Ok(_)) => {
+                false
+            }
         };
         if is_right {
             return Ok(came);
@@ -34,7 +35,7 @@ impl Expected {
 
     fn in_words(self) -> String {
         match self {
-            Self::Summary(part) => format!("an answer with {part:?}"),
+            Self::Says(part) => format!("an answer with {part:?}"),
             Self::Model => "an answer of the model with its tokens".to_owned(),
             Self::Error(code) => code.as_str().to_owned(),
         }
@@ -43,16 +44,16 @@ impl Expected {
 
 fn shown(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Ok(value) => summary(value).to_owned(),
+        Outcome::Ok(value) => said(value).to_owned(),
         Outcome::Error(error) => format!("{}: {}", error.code.as_str(), error.message),
     }
 }
 
-fn summary(value: &Value) -> &str {
-    value
-        .get("summary")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+/// All of what an agent reports; of the others the summary says enough.
+fn said(value: &Value) -> &str {
+    let answer = value.pointer("/output/answer");
+    let said = answer.or_else(|| value.get("summary"));
+    said.and_then(Value::as_str).unwrap_or_default()
 }
 
 fn is_of_a_model(value: &Value) -> bool {
@@ -60,7 +61,7 @@ fn is_of_a_model(value: &Value) -> bool {
         .pointer("/output/finish_reason")
         .and_then(Value::as_str);
     let ended = matches!(finish, Some("stop" | "length"));
-    ended && !summary(value).is_empty() && tokens(value).is_some_and(|tokens| tokens > 0)
+    ended && !said(value).is_empty() && tokens(value).is_some_and(|tokens| tokens > 0)
 }
 
 /// How many tokens an answer took, question included.
@@ -92,12 +93,12 @@ mod tests {
         let paid = result(Outcome::Ok(json!({ "summary": "Factura #123 pagada" })));
 
         assert!(Expected::Error(ErrorCode::Denied).judge(&denied).is_ok());
-        assert!(Expected::Summary("#123").judge(&paid).is_ok());
+        assert!(Expected::Says("#123").judge(&paid).is_ok());
         for (expected, came) in [
             (Expected::Error(ErrorCode::Timeout), &denied),
             (Expected::Error(ErrorCode::Denied), &paid),
-            (Expected::Summary("#124"), &paid),
-            (Expected::Summary(""), &denied),
+            (Expected::Says("#124"), &paid),
+            (Expected::Says(""), &denied),
             (Expected::Model, &paid),
         ] {
             let said = expected.judge(came).expect_err("wrong");

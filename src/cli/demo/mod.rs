@@ -5,8 +5,10 @@
 
 mod by_hand;
 mod cast;
+mod chain;
 mod expected;
 mod fault;
+mod kill;
 mod report;
 mod scenes;
 mod scratch;
@@ -133,7 +135,7 @@ async fn play(
     lines: &[Line],
     report: &mut Report,
 ) -> Result<bool, DemoFault> {
-    report.part("Two worker processes on a real NATS and a real Redis");
+    report.part("Three worker processes on a real NATS and a real Redis");
     let Theatre {
         world,
         places,
@@ -143,11 +145,12 @@ async fn play(
     let cast = scratch.path().join("workers");
     cast::assemble(&cast, shipped.purutos(), voice)?;
     let mut stage = Stage::set(scratch, &cast, world, &places, report).await?;
-    report.say("both workers serve");
+    report.say("all three workers serve");
     scenes::shipped(&stage.caller, lines, report).await;
     scenes::denied(&stage.caller, report).await;
     scenes::late(&stage.caller, report).await;
     takeover::play(&mut stage, report).await;
+    chain::play(&mut stage, report).await;
     by_hand::show(report);
     let all_right = report.end();
     if !all_right {

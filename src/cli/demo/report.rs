@@ -52,9 +52,11 @@ impl Report {
         self.timed(&self.screen.paint(Colour::Red, "WRONG"), what);
     }
 
-    /// More about what was just said.
+    /// More about what was just said, in one line or several.
     pub(super) fn detail(&self, text: &str) {
-        self.screen.line(&format!("{:16}{text}", ""));
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            self.screen.line(&format!("{:16}{line}", ""));
+        }
     }
 
     /// A line to be typed.

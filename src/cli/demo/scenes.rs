@@ -22,7 +22,7 @@ pub(super) struct Line {
 }
 
 /// The person at a terminal, as the shipped Purutos have it.
-const PERSON: &str = "puruto-cli";
+pub(super) const PERSON: &str = "puruto-cli";
 
 /// One for each Puruto that ships.
 pub(super) const SHIPPED: [Line; 5] = [
@@ -31,35 +31,35 @@ pub(super) const SHIPPED: [Line; 5] = [
         target: "puruto-financial",
         action: "pay_invoice",
         prompt: "Paga la factura #123",
-        expected: Expected::Summary("Factura #123 pagada"),
+        expected: Expected::Says("Factura #123 pagada"),
     },
     Line {
         caller: PERSON,
         target: "puruto-reservations",
         action: "book_room",
         prompt: "A room for Ana, 3 to 5 May",
-        expected: Expected::Summary("Ana, 3 to 5 May"),
+        expected: Expected::Says("A room for Ana, 3 to 5 May. Payment: "),
     },
     Line {
         caller: PERSON,
         target: "puruto-research",
         action: "find_cause",
         prompt: "api db 5433",
-        expected: Expected::Summary("5432"),
+        expected: Expected::Says("5432"),
     },
     Line {
         caller: PERSON,
         target: "puruto-echo",
         action: "echo",
         prompt: "Is anybody there?",
-        expected: Expected::Summary("Is anybody there?"),
+        expected: Expected::Says("Is anybody there?"),
     },
     Line {
         caller: PERSON,
         target: "puruto-data",
         action: "read",
         prompt: "Lee el registro",
-        expected: Expected::Summary("R-101"),
+        expected: Expected::Says("R-101"),
     },
 ];
 
@@ -121,7 +121,7 @@ pub(super) async fn denied(caller: &Caller, report: &mut Report) {
 
 /// A request that cannot be answered in time.
 pub(super) async fn late(caller: &Caller, report: &mut Report) {
-    report.part("A request with a time-out of 1 s goes to a Puruto that takes 1.5 s");
+    report.part("A request with a time-out of 1 s goes to a Puruto that takes 1.2 s");
     play(caller, LATE, TimeoutSec::new(1), report).await;
 }
 
@@ -135,12 +135,13 @@ async fn play(caller: &Caller, line: Line, timeout: Option<TimeoutSec>, report: 
         Ok(result) => line.expected.judge(result),
         Err(fault) => Err(fault.to_string()),
     };
-    match &judged {
-        Ok(_) => report.right(&line.in_words()),
-        Err(_) => report.wrong(&line.in_words()),
-    }
     let costs = answer.as_ref().map_or_else(|_| String::new(), costs);
-    report.detail(&format!("{}{costs}", judged.unwrap_or_else(|wrong| wrong)));
+    let asked = format!("{}{costs}", line.in_words());
+    match &judged {
+        Ok(_) => report.right(&asked),
+        Err(_) => report.wrong(&asked),
+    }
+    report.detail(&judged.unwrap_or_else(|wrong| wrong));
 }
 
 /// What the answer took.

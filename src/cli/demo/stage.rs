@@ -6,10 +6,14 @@ use std::{env, io, path::Path, time::Duration};
 
 use super::{DemoFault, scratch::Scratch};
 use crate::{
-    cli::session::{FleetClient, World, connect},
-    client::{ClientFault, Invocation, Invoked},
-    config::{Inputs, gather},
-    contract::{InvocationResult, RequestId},
+    broker::nats::NatsClient,
+    cli::{
+        session::{FleetClient, World, connect, connect_whole},
+        tree::drawn,
+    },
+    client::{Client, ClientFault, Invocation, Invoked},
+    config::{Gathered, Inputs, gather},
+    contract::{CorrelationId, InvocationResult, RequestId},
     dev::{
         find::Places,
         guard::Guard,
@@ -19,6 +23,7 @@ use crate::{
         worker::{self, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
     puruto::Fleet,
+    store::redis::RedisStore,
 };
 
 /// Short enough that a take-over fits into a demo; a fleet's own are some times longer.
@@ -31,7 +36,7 @@ const SHORT_TIMES: [(&str, &str); 6] = [
     ("PURUTO_WORKER__PROGRESS_INTERVAL", "600ms"),
 ];
 /// Their names.
-const WORKERS: [&str; 2] = ["worker-1", "worker-2"];
+const WORKERS: [&str; 3] = ["worker-1", "worker-2", "worker-3"];
 /// How long the workers may take to drain; nothing runs any more by then.
 const DRAIN_WITHIN: Duration = Duration::from_secs(5);
 
@@ -65,10 +70,21 @@ impl Caller {
     }
 }
 
+/// Whoever looks at the chains of the demo.
+pub(super) struct Onlooker(pub(super) Client<NatsClient, RedisStore>);
+
+impl Onlooker {
+    /// The chain as it stands, as `puruto tree` draws it.
+    pub(super) async fn tree(&self, chain: &CorrelationId) -> Result<String, ClientFault> {
+        self.0.tree(chain).await.map(|tree| drawn(&tree))
+    }
+}
+
 /// The running whole; dropping it kills it and removes its folder.
 pub(super) struct Stage {
     pub(super) players: Vec<Player>,
     pub(super) caller: Caller,
+    pub(super) onlooker: Onlooker,
     servers: Pair,
     // Last: whoever writes there is gone before it.
     scratch: Scratch,
@@ -110,9 +126,11 @@ impl Stage {
             scratch.keep();
             return Err(DemoFault::NotServing(scratch.path().to_owned()));
         }
+        let gathered = script.gathered()?;
         Ok(Self {
             players,
-            caller: script.caller().await?,
+            caller: script.caller(&gathered).await?,
+            onlooker: script.onlooker(&gathered).await?,
             servers,
             scratch,
         })
@@ -173,17 +191,27 @@ impl Script<'_> {
         })
     }
 
-    async fn caller(&self) -> Result<Caller, DemoFault> {
-        let gathered = gather(&Inputs {
+    fn gathered(&self) -> Result<Gathered, DemoFault> {
+        Ok(gather(&Inputs {
             folder: self.folder,
             file: None,
             environment: &self.variables.iter().cloned().collect(),
             flags: &[],
-        })?;
+        })?)
+    }
+
+    async fn caller(&self, gathered: &Gathered) -> Result<Caller, DemoFault> {
         let purutos = Fleet::load(self.cast).map_err(DemoFault::Workers)?;
-        let client = connect(self.world, &gathered, purutos.policies()).await;
+        let client = connect(self.world, gathered, purutos.policies()).await;
         client
             .map(Caller)
+            .map_err(|failure| DemoFault::Client(Box::new(failure)))
+    }
+
+    async fn onlooker(&self, gathered: &Gathered) -> Result<Onlooker, DemoFault> {
+        let whole = connect_whole(self.world, gathered).await;
+        whole
+            .map(|whole| Onlooker(whole.client))
             .map_err(|failure| DemoFault::Client(Box::new(failure)))
     }
 }

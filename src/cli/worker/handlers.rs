@@ -123,7 +123,7 @@ impl Handlers<'_> {
         agent: &AgentSpec,
     ) -> Result<Proposer, Mistake> {
         let (model, fallbacks) = match &agent.decider {
-            Decider::Policy(latency) => return Ok(Proposer::Simulated(*latency)),
+            Decider::Policy(policy) => return Ok(Proposer::Simulated(policy.clone())),
             Decider::Models { model, fallbacks } => (model, fallbacks),
         };
         let lookup = |name: &str| self.variable(name);

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use super::Keys;
 use crate::{
     contract::Violation,
-    handler::agent::{Decisions, StepLimits, mcp::McpConfig, tools::ToolBounds},
+    handler::agent::{Decisions, Script, Simulated, StepLimits, mcp::McpConfig, tools::ToolBounds},
     policy::FindingCode,
     puruto::{AgentSpec, Decider, OwnTools},
     runtime::config::{ByteSize, HumanDuration},
@@ -25,6 +25,7 @@ const POLICY: &str = "policy";
 #[serde(deny_unknown_fields)]
 pub(in crate::puruto) struct PolicyTable {
     latency: Option<HumanDuration>,
+    script: Option<Script>,
 }
 
 /// What an agent has beside whoever decides.
@@ -97,7 +98,10 @@ impl Keys<'_> {
         table.remove("provider");
         let policy = self.fit::<PolicyTable>("model", Value::Table(table))?;
         let latency = policy.latency.map(|it| it.0);
-        Some(Decider::Policy(latency.unwrap_or_default()))
+        Some(Decider::Policy(Simulated {
+            latency: latency.unwrap_or_default(),
+            script: policy.script,
+        }))
     }
 
     fn servers(&mut self) -> Vec<McpConfig> {

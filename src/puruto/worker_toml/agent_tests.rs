@@ -26,7 +26,7 @@ fn wrong(text: &str) -> Vec<String> {
 #[test]
 fn a_policy_or_a_model_is_enough() {
     let policy = agent(POLICY_MODEL);
-    assert_eq!(policy.decider, Decider::Policy(Duration::ZERO));
+    assert_eq!(policy.decider, Decider::Policy(Simulated::default()));
     assert_eq!(policy.decisions, Decisions::Json);
     assert_eq!((policy.limits.steps, policy.limits.requests), (8, 12));
     assert_eq!(policy.bounds, ToolBounds::default());
@@ -48,7 +48,12 @@ fn every_key_of_an_agent_is_read() {
          [budget]\nsteps = 3\nrequests = 4\ntokens = 5\n\
          [[mcp]]\nname = 'git'\nargv = ['git-mcp']\n[[mcp]]\nname = 'wiki'\nurl = 'http://h/mcp'\n",
     );
-    assert_eq!(agent.decider, Decider::Policy(Duration::from_millis(10)));
+    let latency = Duration::from_millis(10);
+    let script = None;
+    assert_eq!(
+        agent.decider,
+        Decider::Policy(Simulated { latency, script })
+    );
     assert_eq!(agent.decisions, Decisions::ToolCalls);
     assert!(agent.tools.contain(OwnTool::Delegate) && !agent.tools.contain(OwnTool::Search));
     assert_eq!((agent.limits.steps, agent.limits.requests), (3, 4));
@@ -56,6 +61,18 @@ fn every_key_of_an_agent_is_read() {
     assert_eq!(bounds, (Duration::from_secs(5), 1024));
     let names: Vec<_> = agent.servers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["git", "wiki"]);
+}
+
+#[test]
+fn a_policy_plays_the_script_of_its_table_if_every_decision_in_it_is_one() {
+    let script = |decision: &str| format!("{POLICY_MODEL}script = [{decision}]\n");
+    let asks = "{action = 'delegate', args = {target = 'a', action = 'b', prompt = '{prompt}'}}";
+    let Decider::Policy(policy) = agent(&script(asks)).decider else {
+        panic!("a policy")
+    };
+    assert!(policy.script.is_some());
+    let wrong = wrong(&script("{action = 'delegate', args = {target = 'a'}}"));
+    assert_eq!(wrong, ["#model.script"]);
 }
 
 #[test]
