@@ -1,152 +1,24 @@
 //! The same of requests that ask others.
 
 use super::{
+    family::{
+        ONCE, asks, begins, below, child, child_of, clean, goes_on, parked, resumed, root, runs,
+        with_origin,
+    },
     tale::{
-        Tale, accepted, acked, claimed, committed, committing, flagged, heard, of, published,
-        publishing, stands, started,
+        Tale, acked, claimed, committed, committing, flagged, heard, of, published, publishing,
+        stands, started,
     },
     *,
 };
 use crate::{
     chaos::{
-        history::{ClaimId, Event, Expected, Kid, Origin, WorkerId},
+        history::{Event, Expected},
         schedule::{Fault, Place, Side},
     },
-    contract::{ChildPlace, ErrorCode, PurutoName, RequestId, Step},
+    contract::ErrorCode,
     handler::crash::CrashPoint,
 };
-
-/// A parent's step and how many children it asks for.
-const ONCE: (u32, u16) = (0, 2);
-
-fn target() -> PurutoName {
-    "relay".parse().expect("a name")
-}
-
-fn root() -> RequestId {
-    "r-1".parse().expect("an id")
-}
-
-fn child_of(parent: &RequestId, index: u16) -> RequestId {
-    let step = Step::new(0);
-    ChildPlace { step, index }.child_of(&target(), parent)
-}
-
-/// The `index`-th child of the root.
-fn child(index: u16) -> RequestId {
-    child_of(&root(), index)
-}
-
-fn parked(parent: &RequestId, (step, count): (u32, u16), join: u16) -> Event {
-    let step = Step::new(step);
-    let kid = |index| Kid {
-        index,
-        target: target(),
-        request: ChildPlace { step, index }.child_of(&target(), parent),
-    };
-    Event::Parked {
-        worker: WorkerId::new("w1"),
-        request: parent.clone(),
-        claim: ClaimId::new("c1"),
-        target: target(),
-        step,
-        join,
-        bytes: 100,
-        children: (0..count).map(kid).collect(),
-    }
-}
-
-fn let_go(claim: &str) -> Event {
-    Event::LetGo {
-        worker: WorkerId::new("w1"),
-        request: root(),
-        claim: ClaimId::new(claim),
-    }
-}
-
-fn resumed(claim: &str) -> Event {
-    Event::Resumed {
-        worker: WorkerId::new("w2"),
-        request: root(),
-        claim: ClaimId::new(claim),
-        step: Step::new(0),
-    }
-}
-
-/// The handler of a child begins, whose record says this of its origin.
-fn begins(request: &RequestId, claim: &str, origin: Option<Origin>) -> Event {
-    Event::Started {
-        worker: WorkerId::new("w1"),
-        request: request.clone(),
-        claim: ClaimId::new(claim),
-        origin: origin.map(Box::new),
-    }
-}
-
-fn below(parent: &RequestId, hop: u8) -> Origin {
-    Origin {
-        parent: parent.clone(),
-        root: root(),
-        hop,
-        above: "relay/do".to_owned(),
-    }
-}
-
-/// A child from its claim at `millis` until its message is gone, half a second later.
-fn runs(tale: Tale, millis: u64, request: &RequestId, origin: Option<Origin>) -> Tale {
-    let claim = format!("c-{request}");
-    let told = |event: Event| of(request, &event);
-    let digest = request.as_str();
-    tale.at(millis, told(claimed("w1", &claim, millis)))
-        .at(millis + 2, begins(request, &claim, origin))
-        .at(millis + 400, told(committing("w1", &claim)))
-        .at(millis + 402, told(committed("w1", &claim, digest)))
-        .at(millis + 410, told(publishing("w1", digest)))
-        .at(millis + 412, told(heard(digest)))
-        .at(millis + 413, told(published("w1")))
-        .at(millis + 415, told(acked("w1")))
-        .at(90_000, told(stands(digest, None)))
-}
-
-/// A parent asks once, and lets go.
-fn asks(tale: Tale, join: u16) -> Tale {
-    tale.at(0, accepted())
-        .at(10, claimed("w1", "c1", 10))
-        .at(12, started("w1", "c1"))
-        .at(20, parked(&root(), ONCE, join))
-        .at(30, let_go("c1"))
-}
-
-/// It goes on at `millis`, and answers.
-fn goes_on(tale: Tale, millis: u64) -> Tale {
-    tale.at(millis, claimed("w2", "c2", millis))
-        .at(millis + 1, resumed("c2"))
-        .at(millis + 2, started("w2", "c2"))
-        .at(millis + 50, committing("w2", "c2"))
-        .at(millis + 52, committed("w2", "c2", "d1"))
-        .at(millis + 60, publishing("w2", "d1"))
-        .at(millis + 62, heard("d1"))
-        .at(millis + 63, published("w2"))
-        .at(millis + 65, acked("w2"))
-        .at(80_000, Event::Calm)
-        .at(90_000, stands("d1", None))
-}
-
-fn clean() -> Tale {
-    let tale = asks(Tale::default(), 2);
-    let tale = runs(tale, 40, &child(0), Some(below(&root(), 1)));
-    let tale = runs(tale, 60, &child(1), Some(below(&root(), 1)));
-    goes_on(tale, 480)
-}
-
-/// The same, but for what the first child's record says of its origin.
-fn with_origin(origin: Option<Origin>) -> Tale {
-    let first = child(0);
-    let is_first = |it: &Event| matches!(it, Event::Started { request, .. } if *request == first);
-    clean()
-        .without(is_first)
-        .at(42, begins(&first, &format!("c-{first}"), origin))
-}
 
 #[test]
 fn a_parent_that_waits_and_goes_on_breaks_nothing() {
@@ -175,105 +47,6 @@ fn an_origin_that_the_fleet_did_not_write_down_is_made_up() {
         .without(is_root)
         .at(12, begins(&root(), "c1", Some(below(&child(1), 1))))
         .breaks(&rules);
-}
-
-#[test]
-fn a_forged_message_may_be_a_request_of_its_own_and_an_emptied_store_forgets_an_origin() {
-    let request = child(0);
-    let forged = Event::Forged { request };
-    with_origin(None).at(25, forged.clone()).breaks(&[]);
-    with_origin(Some(below(&child(1), 1)))
-        .at(25, forged)
-        .breaks(&[Rule::OriginMadeUp]);
-    with_origin(None)
-        .struck((35, 36), Fault::EmptyRedis, None)
-        .breaks(&[]);
-}
-
-#[test]
-fn what_is_below_a_forged_request_has_its_own_root_or_the_one_above() {
-    let (first, grandchild) = (child(0), child_of(&child(0), 0));
-    let below_forged = |root: &RequestId, hop| {
-        let origin = Origin {
-            root: root.clone(),
-            ..below(&first, hop)
-        };
-        let request = first.clone();
-        clean()
-            .at(25, Event::Forged { request })
-            .at(50, parked(&first, (0, 1), 1))
-            .at(55, begins(&grandchild, "c9", Some(origin)))
-    };
-    below_forged(&first, 1).breaks(&[]);
-    below_forged(&root(), 2).breaks(&[]);
-    below_forged(&first, 2).breaks(&[Rule::OriginMadeUp]);
-}
-
-#[test]
-fn whoever_died_before_it_could_tell_leaves_a_chain_without_its_beginning() {
-    let (first, grandchild) = (child(0), child_of(&child(0), 0));
-    let tale = clean()
-        .at(50, parked(&first, (0, 1), 1))
-        .at(55, begins(&grandchild, "c9", Some(below(&first, 2))));
-    tale.breaks(&[]);
-    let untold = |it: &Event| matches!(it, Event::Parked { request, .. } if *request == root());
-    tale.without(untold).breaks(&[]);
-}
-
-#[test]
-fn what_is_forged_may_be_cancelled_with_the_child_and_run_alone_once_the_store_was_emptied() {
-    let request = child(0);
-    let forged = clean().at(25, Event::Forged { request });
-    let again = begins(&child(0), "c9", None);
-    let tale = forged.clone().at(2_000, again);
-    assert!(tale.broken().contains(&Rule::StartedAfterTheEnd));
-    tale.struck((1_900, 1_901), Fault::EmptyRedis, None)
-        .breaks(&[]);
-    let foreseen = Event::Foreseen {
-        request: child(0),
-        parent: root(),
-        expected: Expected::Done,
-    };
-    let digest = child(0).to_string();
-    let told = |it: &Event| it.request() == Some(&child(0)) && matches!(it, Event::Stands { .. });
-    let cancelled = stands(&digest, Some(ErrorCode::Cancelled));
-    forged
-        .at(1, foreseen)
-        .without(told)
-        .at(90_000, of(&child(0), &cancelled))
-        .breaks(&[]);
-}
-
-#[test]
-fn what_a_parent_allowed_is_forgotten_with_the_store_alone() {
-    let foreseen = Event::Foreseen {
-        request: child(0),
-        parent: root(),
-        expected: Expected::Refused(ErrorCode::BudgetExhausted),
-    };
-    let tale = clean().at(1, foreseen);
-    tale.breaks(&[Rule::WrongAnswer]);
-    tale.struck((25, 26), Fault::EmptyRedis, None).breaks(&[]);
-}
-
-#[test]
-fn a_child_that_outlives_its_callers_time_may_end_with_it_although_its_parent_did_not_tell() {
-    let first = child(0);
-    let foreseen = Event::Foreseen {
-        request: first.clone(),
-        parent: root(),
-        expected: Expected::Done,
-    };
-    let tale = |millis| {
-        let ended = Some(ErrorCode::Cancelled);
-        let tale = Tale::default().at(0, accepted()).at(1, foreseen.clone());
-        runs(tale, millis, &first, Some(below(&root(), 1)))
-            .without(|it| matches!(it, Event::Stands { .. } | Event::Started { .. }))
-            .at(89_000, of(&first, &stands(first.as_str(), ended)))
-            .at(89_001, Event::LeftInStream { sequence: 7 })
-    };
-    tale(59_800).breaks(&[Rule::Stuck]);
-    tale(30_000).breaks(&[Rule::Stuck, Rule::WrongAnswer]);
 }
 
 #[test]

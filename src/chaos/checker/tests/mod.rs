@@ -1,6 +1,8 @@
 //! The checker is shown a clean history, and one for each way of breaking a rule.
 
 mod delegation;
+mod family;
+mod gaps;
 mod tale;
 
 use std::time::Duration;
