@@ -183,7 +183,11 @@ fn line(node: &Node) -> String {
 
 fn spent(spent: &Spent) -> Option<String> {
     let counted = |count: u64, what: &str| {
-        let plural = if count == 1 || what == "below" { "" } else { "s" };
+        let plural = if count == 1 || what == "below" {
+            ""
+        } else {
+            "s"
+        };
         (count > 0).then(|| format!("{count} {what}{plural}"))
     };
     let cost = (spent.cost > Micros::default()).then(|| format!("cost {}", spent.cost));

@@ -82,7 +82,7 @@ fn what_is_forged_may_be_cancelled_with_the_child_and_run_alone_once_the_store_w
 }
 
 #[test]
-fn what_a_parent_allowed_is_forgotten_with_the_store_alone() {
+fn what_a_parent_allowed_holds_unless_the_store_forgot_it_or_the_request_is_forged() {
     let foreseen = Event::Foreseen {
         request: child(0),
         parent: root(),
@@ -90,7 +90,12 @@ fn what_a_parent_allowed_is_forgotten_with_the_store_alone() {
     };
     let tale = clean().at(1, foreseen);
     tale.breaks(&[Rule::WrongAnswer]);
-    tale.struck((25, 26), Fault::EmptyRedis, None).breaks(&[]);
+    tale.clone()
+        .struck((25, 26), Fault::EmptyRedis, None)
+        .breaks(&[]);
+    // A message that was forged under its id is a caller's, who may have more done.
+    let request = child(0);
+    tale.at(25, Event::Forged { request }).breaks(&[]);
 }
 
 #[test]
