@@ -15,6 +15,7 @@ use crate::{
     store::{
         Attempt, Claimed,
         kin::{Child, Park},
+        run::Operation,
     },
 };
 
@@ -93,6 +94,13 @@ impl<B: Broker, C> Ports<B, C> {
     pub(super) fn tell_approval_wanted(&self, asked: &Asked, attempt: Attempt) {
         let details = json!({"fingerprint": asked.fingerprint.to_string()});
         self.tell(asked, EventKind::ApprovalWanted, attempt, details);
+    }
+
+    /// An agent has carried out a decision.
+    pub(super) fn tell_step(&self, asked: &Asked, attempt: Attempt, done: &Operation) {
+        let decision: Option<Value> = serde_json::from_str(&done.decision).ok();
+        let action = decision.as_ref().and_then(|it| it.get("action"));
+        self.tell(asked, EventKind::Step, attempt, json!({"action": action}));
     }
 
     /// It is not to go on, since somebody cancelled it.

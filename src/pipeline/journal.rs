@@ -5,11 +5,12 @@ use std::{fmt, future::pending, sync::Arc};
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::{Ports, Session, patience::Patience};
+use super::{Ports, Session, admit::Asked, patience::Patience};
 use crate::{
+    broker::Broker,
     handler::{Budget, journal::Journal},
     store::{
-        Runs, StoreFault,
+        Attempt, Runs, StoreFault,
         kin::Owned,
         run::{Checkpoint, CheckpointAnswer, NewRun, Run},
     },
@@ -19,6 +20,9 @@ use crate::{
 pub(super) struct Kept<B, C> {
     pub(super) ports: Arc<Ports<B, C>>,
     pub(super) owned: Owned,
+    /// The request whose run it is, and in which execution.
+    pub(super) asked: Asked,
+    pub(super) attempt: Attempt,
     pub(super) session: Arc<Session>,
     /// Knows what the record says was spent.
     pub(super) budget: Budget,
@@ -32,7 +36,7 @@ impl<B, C> fmt::Debug for Kept<B, C> {
     }
 }
 
-impl<B: Send + Sync + 'static, C: Runs> Journal for Kept<B, C> {
+impl<B: Broker, C: Runs> Journal for Kept<B, C> {
     fn open(&self, new: NewRun) -> BoxFuture<'_, Run> {
         Box::pin(async move {
             let (runs, key) = (&self.ports.claims, &self.owned.key);
@@ -62,9 +66,22 @@ impl<B: Send + Sync + 'static, C: Runs> Journal for Kept<B, C> {
                     self.gone.cancel();
                     pending().await
                 }
-                answer => answer,
+                answer => {
+                    self.tell(&checkpoint, &answer);
+                    answer
+                }
             }
         })
+    }
+}
+
+impl<B: Broker, C> Kept<B, C> {
+    fn tell(&self, checkpoint: &Checkpoint, answer: &CheckpointAnswer) {
+        if let (Checkpoint::Execute { operation, .. }, CheckpointAnswer::Written(_)) =
+            (checkpoint, answer)
+        {
+            self.ports.tell_step(&self.asked, self.attempt, operation);
+        }
     }
 }
 

@@ -153,6 +153,8 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let journal = Kept {
             ports: Arc::clone(&self.ports),
             owned: hold.owned(&asked.key),
+            asked: asked.clone(),
+            attempt: hold.attempt,
             session: Arc::clone(&hold.session),
             budget: budget.clone(),
             gone: hold.gone.clone(),

@@ -98,6 +98,13 @@ impl Fleet {
         );
     }
 
+    /// Gives a Puruto a document.
+    pub(crate) fn document(&self, puruto: &str, name: &str, text: &str) {
+        let folder = self.workers_dir.join(puruto).join("docs");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join(name), text).expect("a file");
+    }
+
     /// Puts this text where the policy of `caller` stands.
     pub(crate) fn write_policy(&self, caller: &str, text: &str) {
         let folder = self.workers_dir.join(caller);
@@ -140,6 +147,15 @@ impl Fleet {
     /// Runs a verb of `puruto` to its end, its output in a pipe.
     pub(crate) async fn puruto(&self, arguments: &[&str]) -> Ended {
         self.begin(arguments).await.ended().await
+    }
+
+    /// The same, with these variables as well.
+    pub(crate) async fn puruto_with(&self, more: &[(&str, &str)], arguments: &[&str]) -> Ended {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let mut variables = self.variables.clone();
+        variables.extend(more.iter().map(own));
+        let begun = Running::begin(self.servers.folder(), &variables, arguments).await;
+        begun.ended().await
     }
 
     /// Begins a verb of `puruto`, its output in a pipe.

@@ -16,6 +16,7 @@ mod cluster;
 mod fleet;
 mod patience;
 mod records;
+mod runs;
 mod sentinels;
 mod terminal;
 mod wire;

@@ -12,7 +12,7 @@ use crate::{
         failure::Failure,
         session::explain,
         show as results,
-        worker::single::looked_up,
+        worker::single::{looked_up, prepare},
     },
     client::{Begun, Invocation},
     contract::{ActionName, PurutoName, RequestId, TimeoutSec},
@@ -54,6 +54,7 @@ pub(super) async fn begin(of: &Of<'_>, args: NewArgs) -> Result<Exit, Failure> {
             of.key.target
         )));
     };
+    prepare(config, &of.key.target).await?;
     let Asker { caller, policies } = asker(args.caller.clone(), &of.world.folder, config)?;
     let timeout = TimeoutSec::new(args.timeout.as_secs());
     let timeout = timeout.ok_or_else(|| Failure::Usage("--timeout: expected 1s to 24h".into()))?;

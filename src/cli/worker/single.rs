@@ -96,6 +96,21 @@ pub(in crate::cli) async fn looked_up(
     Ok((puruto, route))
 }
 
+/// Makes streams and lanes be there, as the first worker of a target does, so that it can be asked
+/// before any worker has run.
+pub(in crate::cli) async fn prepare(
+    config: &Config,
+    target: &PurutoName,
+) -> Result<(), WorkerFault> {
+    let chance = Chance::system();
+    let options = nats_options(config, "client", target.as_str(), &chance);
+    let broker = NatsBroker::connect(options).await?;
+    for lane in Lane::ALL {
+        broker.lane(target, lane).await?;
+    }
+    Ok(())
+}
+
 impl Single {
     /// Connects, and opens a session under which the request can be claimed.
     pub(in crate::cli) async fn open(
