@@ -165,7 +165,27 @@ fn time_was_up(story: &Story<'_>, view: View<'_, '_>) -> bool {
 /// below it before it ends itself.
 fn nobody_wants(story: &Story<'_>, view: View<'_, '_>) -> bool {
     let delegated = view.kinship.caller(story.request) != story.request;
-    delegated && (unwanted(story, view).is_some() || time_was_up(story, view))
+    delegated
+        && (unwanted(story, view).is_some()
+            || time_was_up(story, view)
+            || given_up_untold(story, view))
+}
+
+/// Whether its parent went on or ended first, where nobody told that it was asked, nor by which
+/// delegation: a park whose answer was lost is known to whoever takes over alone.
+fn given_up_untold(story: &Story<'_>, view: View<'_, '_>) -> bool {
+    let kinship = view.kinship;
+    let foreseen = kinship.foreseen(story.request);
+    let foreseen = foreseen.filter(|_| kinship.link(story.request).is_none());
+    let parent = foreseen.and_then(|it| view.stories.get(it.parent));
+    let resumed = |it: &&Entry| matches!(it.event, Event::Resumed { .. });
+    parent.is_some_and(|parent| {
+        let resumed = parent.entries.iter().copied().find(resumed);
+        let went_on = resumed.map(|it| it.at);
+        let all = [went_on, parent.ended(), parent.cancelled()];
+        let first = all.into_iter().flatten().min();
+        first.is_some_and(|first| story.ended().is_some_and(|ended| first <= ended))
+    })
 }
 
 fn cancel_was_asked(story: &Story<'_>) -> bool {

@@ -2,7 +2,7 @@
 //! whoever died before it could tell.
 
 use super::{
-    family::{begins, below, child, child_of, clean, parked, root, runs, with_origin},
+    family::{begins, below, child, child_of, clean, parked, resumed, root, runs, with_origin},
     tale::{Tale, accepted, of, stands},
     *,
 };
@@ -116,4 +116,28 @@ fn a_child_that_outlives_its_callers_time_may_end_with_it_although_its_parent_di
     };
     tale(59_800).breaks(&[Rule::Stuck]);
     tale(30_000).breaks(&[Rule::Stuck, Rule::WrongAnswer]);
+}
+
+#[test]
+fn a_child_that_was_dropped_may_end_cancelled_although_nobody_told_that_it_was_asked() {
+    let first = child(0);
+    let foreseen = Event::Foreseen {
+        request: first.clone(),
+        parent: root(),
+        expected: Expected::Done,
+    };
+    let untold = |it: &Event| {
+        let ended = it.request() == Some(&first) && matches!(it, Event::Stands { .. });
+        ended || matches!(it, Event::Parked { .. })
+    };
+    let cancelled = stands(first.as_str(), Some(ErrorCode::Cancelled));
+    let tale = clean()
+        .without(untold)
+        .at(1, foreseen)
+        .at(90_000, of(&first, &cancelled));
+    // It ended before its parent went on ...
+    tale.breaks(&[Rule::WrongAnswer]);
+    // ... or after that.
+    let resumed = resumed("c2");
+    tale.at(430, resumed).breaks(&[]);
 }
