@@ -1,7 +1,7 @@
 //! Delegation as a handler sees it: it plans, ends its turn, and is called again with what came of
 //! it, perhaps in another process.
 //!
-//! Never: a child that was not checked. [`Planned`] is made by [`Delegating::plan`] alone.
+//! Never: a child that was not checked. `Planned` is made by `Delegating::plan` alone.
 
 use std::fmt;
 
