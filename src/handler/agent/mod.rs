@@ -23,7 +23,7 @@ mod tests;
 pub mod tools;
 mod turn;
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use futures_util::future::{BoxFuture, join_all};
 use tokio::time::timeout;
@@ -39,6 +39,7 @@ pub use self::{
 };
 use self::{
     offer::Offer,
+    past::Past,
     tools::{ToolBounds, ToolServer},
     turn::Turn,
 };
@@ -98,12 +99,11 @@ pub struct AgentParts {
 pub struct Agent {
     proposer: Proposer,
     documents: Documents,
+    peers: Vec<Peer>,
     servers: Vec<Arc<dyn ToolServer>>,
     limits: StepLimits,
     bounds: ToolBounds,
     crash_at: CrashAt,
-    /// What it is offered without its servers.
-    own: Offer,
 }
 
 impl fmt::Debug for Agent {
@@ -117,9 +117,9 @@ impl Agent {
     #[must_use]
     pub fn new(parts: AgentParts) -> Self {
         Self {
-            own: Offer::own(&parts.documents, &parts.peers),
             proposer: parts.proposer,
             documents: parts.documents,
+            peers: parts.peers,
             servers: parts.servers,
             limits: parts.limits,
             bounds: parts.bounds,
@@ -127,13 +127,10 @@ impl Agent {
         }
     }
 
-    /// What can be decided on now. A server that is away, or does not answer in the time that a use
-    /// of a tool has, offers nothing for now.
-    async fn offer(&self) -> Cow<'_, Offer> {
-        if self.servers.is_empty() {
-            return Cow::Borrowed(&self.own);
-        }
-        let mut offer = self.own.clone();
+    /// What can be decided on after `past`. A server that is away, or does not answer in the time
+    /// that a use of a tool has, offers nothing for now.
+    async fn offer(&self, past: &Past) -> Offer {
+        let mut offer = Offer::own(&self.documents, &self.peers, past);
         let listed = self
             .servers
             .iter()
@@ -147,7 +144,7 @@ impl Agent {
                 Err(_) => tracing::warn!(server = %server.name(), "tools_away"),
             }
         }
-        Cow::Owned(offer)
+        offer
     }
 }
 

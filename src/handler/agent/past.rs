@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::{
-    decision::{DELEGATE, READ, SEARCH},
+    decision::{DELEGATE, READ, REPORT, SEARCH},
     documents::DocumentId,
 };
 use crate::store::run::{Operation, Run};
@@ -19,6 +19,17 @@ pub(super) struct Past(Vec<Done>);
 pub(super) struct Done {
     pub(super) decision: Value,
     pub(super) result: Value,
+}
+
+/// What a search was worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Searched {
+    /// It was the first, or found what none had found before.
+    News,
+    /// It found only what was found before, or nothing again.
+    NoNews,
+    /// It was made before, with the same words.
+    Again,
 }
 
 impl Past {
@@ -51,13 +62,50 @@ impl Past {
 
     /// The ids that the latest search found; `None` before any.
     pub(super) fn found(&self) -> Option<Vec<&str>> {
-        let search = self.with_action(SEARCH).last()?;
-        let hits = search.result.get("hits").and_then(Value::as_array);
-        let ids = hits
-            .into_iter()
-            .flatten()
-            .filter_map(|hit| hit.get("id")?.as_str());
-        Some(ids.collect())
+        Some(self.with_action(SEARCH).last()?.hits().collect())
+    }
+
+    /// Every id that a search found, each once, in the order of their finding.
+    pub(super) fn found_ever(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        for id in self.with_action(SEARCH).flat_map(Done::hits) {
+            if !found.contains(&id) {
+                found.push(id);
+            }
+        }
+        found
+    }
+
+    /// Whether a decision was to read this document, whatever came of it.
+    pub(super) fn has_tried(&self, id: &str) -> bool {
+        let mut tried = self.with_action(READ);
+        tried.any(|done| done.decision.pointer("/args/id").and_then(Value::as_str) == Some(id))
+    }
+
+    /// What the latest step was worth, where it was a search.
+    pub(super) fn latest_search(&self) -> Option<Searched> {
+        let (last, before) = self.0.split_last()?;
+        (last.action() == SEARCH).then_some(())?;
+        if before.iter().any(|done| done.decision == last.decision) {
+            return Some(Searched::Again);
+        }
+        let searches = || before.iter().filter(|done| done.action() == SEARCH);
+        let is_known = |id| searches().flat_map(Done::hits).any(|known| known == id);
+        let is_first = searches().next().is_none();
+        Some(if is_first || !last.hits().all(is_known) {
+            Searched::News
+        } else {
+            Searched::NoNews
+        })
+    }
+
+    /// Whether anything was observed that a report can rely on or has to speak of: more than what
+    /// searches find.
+    pub(super) fn has_evidence(&self) -> bool {
+        let other = |done: &Done| !matches!(done.action(), SEARCH | READ | REPORT);
+        self.0
+            .iter()
+            .any(|done| done.document().is_some() || other(done))
     }
 
     /// What children said, in the order in which they were asked.
@@ -101,6 +149,13 @@ impl Done {
     pub(super) fn action(&self) -> &str {
         let action = self.decision.get("action").and_then(Value::as_str);
         action.unwrap_or_default()
+    }
+
+    /// The ids that were found, where it was a search.
+    fn hits(&self) -> impl Iterator<Item = &str> {
+        let hits = self.result.get("hits").and_then(Value::as_array);
+        let hits = hits.into_iter().flatten();
+        hits.filter_map(|hit| hit.get("id")?.as_str())
     }
 
     /// The id and the text of the document that was read; `None` unless one was.

@@ -89,7 +89,7 @@ impl<'t> Turn<'t> {
     /// Asks for a decision, and once more where the answer is none; each is reserved.
     async fn decide(&self, run: &Run) {
         let past = Past::of(run);
-        let offer = self.agent.offer().await;
+        let offer = self.agent.offer(&past).await;
         let mut question = Question {
             route: &run.model,
             goal: &run.goal,

@@ -80,6 +80,17 @@ impl Documents {
         folder::read(folder).map(Self::new)
     }
 
+    /// These texts by their ids.
+    #[cfg(test)]
+    pub(super) fn of_texts(texts: impl IntoIterator<Item = (String, &'static str)>) -> Self {
+        let texts = texts.into_iter();
+        Self::new(
+            texts
+                .map(|(id, text)| (id.parse().expect("an id"), text.into()))
+                .collect(),
+        )
+    }
+
     fn new(texts: BTreeMap<DocumentId, Box<str>>) -> Self {
         Self {
             ranking: Ranking::of(texts.iter().map(|(id, text)| (id, &**text))),

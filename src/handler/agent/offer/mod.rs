@@ -2,6 +2,7 @@
 //!
 //! Never: what is allowed. Whoever carries a decision out sees to that.
 
+mod now;
 mod own;
 #[cfg(test)]
 mod tests;
@@ -10,10 +11,12 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use self::now::Now;
 use super::{
     Peer,
     decision::{self, Decision, TOOL},
     documents::Documents,
+    past::Past,
     tools::{ServerName, Tool},
 };
 use crate::{
@@ -50,17 +53,22 @@ enum What {
 }
 
 impl Offer {
-    /// An agent's own tools: no search without documents, no delegation without peers.
-    pub(super) fn own(documents: &Documents, peers: &[Peer]) -> Self {
+    /// What of an agent's own tools is of use after `past`; never nothing.
+    pub(super) fn own(documents: &Documents, peers: &[Peer], past: &Past) -> Self {
+        let now = Now::of(documents, past);
         let mut offered = Vec::new();
-        if !documents.is_empty() {
+        if now.search {
             offered.push(own::search());
-            offered.push(own::read(documents));
+        }
+        if !now.readable.is_empty() {
+            offered.push(own::read(&now.readable));
         }
         if !peers.is_empty() {
             offered.push(own::delegate(peers));
         }
-        offered.push(own::report(documents));
+        if now.report {
+            offered.push(own::report(&now.sources));
+        }
         Self(offered)
     }
 

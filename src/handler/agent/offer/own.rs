@@ -1,6 +1,6 @@
 //! An agent's own tools, as its model is told of them.
 //!
-//! Never: more than the agent has. Ids and names are listed where they are few, so that a model
+//! Never: more than the agent has use for. Ids and names are listed where they are few, so that a model
 //! whose answer a schema constrains cannot make one up.
 
 use std::fmt::Write as _;
@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 use super::{Offered, What, object};
 use crate::handler::agent::{
     Peer,
-    decision::{DELEGATE, QUERY_CHARS_MAX, READ, REPORT, SEARCH},
-    documents::Documents,
+    decision::{DELEGATE, READ, REPORT, SEARCH},
 };
 
 /// Most ids that a schema lists: beyond it any text may be one.
-const IDS_LISTED_MAX: usize = 64;
+pub(super) const IDS_LISTED_MAX: usize = 64;
+/// Longest query and longest report that are asked for, in characters: far fewer than are taken. A
+/// small model that finds no end is stopped here, before its answer is cut where it is no JSON.
+const QUERY_CHARS_ASKED: usize = 200;
+const ANSWER_CHARS_ASKED: usize = 2_000;
 
 fn own(action: &'static str, description: &str, args: Value) -> Offered {
     Offered {
@@ -26,32 +29,32 @@ fn own(action: &'static str, description: &str, args: Value) -> Offered {
 }
 
 pub(super) fn search() -> Offered {
-    let query = json!({"type": "string", "minLength": 1, "maxLength": QUERY_CHARS_MAX});
+    let query = json!({"type": "string", "minLength": 1, "maxLength": QUERY_CHARS_ASKED});
     let description = "finds the documents that fit the words of the query best.";
     own(SEARCH, description, object(json!({ "query": query })))
 }
 
-pub(super) fn read(documents: &Documents) -> Offered {
+pub(super) fn read(readable: &[&str]) -> Offered {
     let description = "gives the text of one document, by its id.";
-    own(READ, description, object(json!({"id": id(documents)})))
+    own(READ, description, object(json!({"id": id(readable)})))
 }
 
-pub(super) fn report(documents: &Documents) -> Offered {
-    let sources = if documents.is_empty() {
-        json!({"type": "array", "items": {"type": "string"}, "maxItems": 0})
+pub(super) fn report(sources: &[&str]) -> Offered {
+    let items = if sources.is_empty() {
+        json!({"type": "string"})
     } else {
-        json!({"type": "array", "items": id(documents)})
+        id(sources)
     };
+    let sources = json!({"type": "array", "items": items, "maxItems": sources.len()});
     let description = "ends the work with your answer; sources are the ids of the documents that \
                        you read and rely on.";
-    let answer = json!({"type": "string", "minLength": 1});
+    let answer = json!({"type": "string", "minLength": 1, "maxLength": ANSWER_CHARS_ASKED});
     let args = object(json!({"answer": answer, "sources": sources}));
     own(REPORT, description, args)
 }
 
-/// One of the ids, where they are few enough to be listed.
-fn id(documents: &Documents) -> Value {
-    let ids: Vec<_> = documents.ids().map(|id| id.as_str()).collect();
+/// One of these, where they are few enough to be listed.
+fn id(ids: &[&str]) -> Value {
     if ids.len() > IDS_LISTED_MAX {
         return json!({"type": "string"});
     }

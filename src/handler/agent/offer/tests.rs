@@ -38,13 +38,25 @@ fn research() -> Documents {
     Documents::load(&folder).expect("documents")
 }
 
+/// After which everything is of use.
+fn searched_and_read() -> Past {
+    let hits = json!({"hits": [{"id": "incident"}, {"id": "network"}]});
+    Past::made_of([
+        (json!({"action": "search", "args": {"query": "db"}}), hits),
+        (
+            json!({"action": "read", "args": {"id": "network"}}),
+            json!({"id": "network", "text": "x"}),
+        ),
+    ])
+}
+
 fn full(schema: Value) -> Offer {
     let peer = Peer {
         target: "bank".parse().expect("valid"),
         actions: vec!["pay".parse().expect("valid")],
         description: None,
     };
-    let mut offer = Offer::own(&research(), &[peer]);
+    let mut offer = Offer::own(&research(), &[peer], &searched_and_read());
     offer.add(&"git".parse().expect("valid"), &Log(schema));
     offer
 }
@@ -60,7 +72,10 @@ fn allows(offer: &Offer, decision: &Value) -> bool {
 fn an_agent_is_offered_what_it_has_and_nothing_else() {
     let names =
         |offer: &Offer| -> Vec<_> { offer.functions().into_iter().map(|it| it.name).collect() };
-    assert_eq!(names(&Offer::own(&Documents::default(), &[])), ["report"]);
+    assert_eq!(
+        names(&Offer::own(&Documents::default(), &[], &Past::default())),
+        ["report"]
+    );
     let all = full(json!({"type": "object"}));
     assert_eq!(
         names(&all),
@@ -90,6 +105,9 @@ fn the_schema_holds_what_is_offered_and_refuses_the_rest() {
     let stranger = json!({"target": "other", "action": "pay", "prompt": "42"});
     for bad in [
         decision("read", json!({"id": "../secret"})),
+        decision("read", json!({"id": "network"})),
+        decision("report", json!({"answer": "x", "sources": ["incident"]})),
+        decision("search", json!({"query": "x".repeat(201)})),
         decision("delegate", json!({"children": [stranger], "join": "all"})),
         decision("tool", json!({"server": "git", "name": "push", "args": {}})),
         decision(
