@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     broker::{BrokerFault, Delivery, StoredResult, WalkBroker},
-    contract::{IpcKind, ResultError},
+    contract::{Header, IpcKind, ResultError},
     handler::CallsMade,
     store::{
         Attempt, Carried, Claim, ClaimAnswer, Claimed as Grant, Nonce, StoreFault, WalkStore,
@@ -275,12 +275,16 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
 
     /// After the store was emptied a request may have been answered before: the results stream then
     /// knows. That there is a record says nothing: who made it may have given it back unseen.
-    async fn unless_published(&self, claimed: Box<Claimed>) -> Result<Claiming, Turned> {
+    async fn unless_published(&self, mut claimed: Box<Claimed>) -> Result<Claiming, Turned> {
         match self.published_before(&claimed.asked).await {
-            Ok(None) => Ok(Claiming::Ours(claimed)),
-            Ok(Some(stored)) => Ok(Claiming::Answered(Box::new(
+            Ok(Before::Nothing) => Ok(Claiming::Ours(claimed)),
+            Ok(Before::Own(stored)) => Ok(Claiming::Answered(Box::new(
                 self.adopt(*claimed, stored).await?,
             ))),
+            Ok(Before::Others) => {
+                claimed.plan = Plan::Refuse(conflict(&claimed.asked));
+                Ok(Claiming::Ours(claimed))
+            }
             Err(fault) => {
                 self.ports.broker_faulted(&fault, "read result");
                 let Claimed {
@@ -295,25 +299,42 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         }
     }
 
-    /// The answer to this very payload, wherever it stands: its place may be a stranger's.
-    async fn published_before(&self, asked: &Asked) -> Result<Option<StoredResult>, BrokerFault> {
+    /// The answer to this very payload may stand beside its place, which may be a stranger's.
+    async fn published_before(&self, asked: &Asked) -> Result<Before, BrokerFault> {
         let ids = (&asked.correlation, &asked.key.request);
         let aside = self
             .ports
             .subjects
             .result_aside(ids.0, ids.1, asked.fingerprint);
+        let mut before = Before::Nothing;
         for subject in [self.ports.place_of(asked), aside] {
-            let stored = self.ports.broker.read_result(&subject).await?;
-            if let Some(stored) = stored.filter(|it| answers(it, asked)) {
-                return Ok(Some(stored));
+            match self.ports.broker.read_result(&subject).await? {
+                Some(stored) if answers(&stored, asked) => return Ok(Before::Own(stored)),
+                Some(stored) if answers_another(&stored, asked) => before = Before::Others,
+                Some(_) | None => {}
             }
         }
-        Ok(None)
+        Ok(before)
     }
 
     fn store_away(&self, received: Received) -> Turned {
         received.nak(self.ports.chance.around(STORE_AWAY_DELAY, 0.5))
     }
+}
+
+/// What the results stream knows of a request whose record was lost.
+enum Before {
+    Nothing,
+    /// It was answered so.
+    Own(StoredResult),
+    /// Its id was used for another payload.
+    Others,
+}
+
+/// Whether it is the same target's answer to another payload.
+fn answers_another(stored: &StoredResult, asked: &Asked) -> bool {
+    let target = stored.headers.get(Header::Target);
+    target == Some(asked.key.target.as_str()) && stored.headers.get(Header::Fingerprint).is_some()
 }
 
 /// To be delivered again after `delay`; nothing is said of what another worker may have in hand.

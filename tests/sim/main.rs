@@ -195,3 +195,25 @@ async fn what_a_stranger_put_in_a_results_place_is_not_taken_for_it_when_the_sto
     let result: Value = serde_json::from_slice(&own.body).expect("JSON");
     assert_eq!(result["status"], "ok", "{result}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_was_used_for_another_payload_stays_used_when_the_store_was_emptied() {
+    let world = World::new();
+    let _knows_the_store = world.worker(Mischief::None).await;
+    world.publish(&scenario::body("pay", "pay_invoice"));
+    world.finish().await;
+    world.store.empty();
+    world.publish(&scenario::body("pay more", "pay_invoice"));
+    world.finish().await;
+
+    assert_eq!(world.executions(), 1);
+    let results = world.broker.results();
+    assert_eq!(results.len(), 2, "{results:?}");
+    let aside = results
+        .iter()
+        .find(|(place, _)| **place != scenario::place());
+    let (_, aside) = aside.expect("an answer beside the first one");
+    let result: Value = serde_json::from_slice(&aside.body).expect("JSON");
+    let kind = &result["error"]["details"]["kind"];
+    assert_eq!(kind, "request_id_conflict", "{result}");
+}
