@@ -19,7 +19,7 @@ use super::{
     history::{At, CancelTold, Event},
 };
 use crate::{
-    broker::Headers,
+    broker::{Asking as _, Headers},
     store::{CancelAnswer, Records as _, RequestKey},
 };
 

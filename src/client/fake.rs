@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::{Arrival, Arrivals, Exchange, Happenings, Letters, Queue};
 use crate::{
     broker::{
-        BrokerFault, DeadLetter, DeadLetters as _, Headers, PublishAck, ResultMessage,
+        Asking, BrokerFault, DeadLetter, DeadLetters as _, Headers, PublishAck, ResultMessage,
         StoredMessage, StoredResult, twin::BrokerTwin,
     },
     clock::{Clock, WallTime},
@@ -179,6 +179,33 @@ impl Exchange for FakeExchange {
         Ok(FakeArrivals(from))
     }
 
+    async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
+        let found = self.look(|it| it == subject)?.pop();
+        Ok(found.map(|it| StoredResult {
+            headers: it.headers,
+            body: it.body,
+        }))
+    }
+
+    async fn find_result(&self, request: &RequestId) -> Result<Option<ResultMessage>, BrokerFault> {
+        let end = format!(".{request}");
+        Ok(self.look(|subject| subject.ends_with(&end))?.pop())
+    }
+
+    async fn stored_results(
+        &self,
+        chain: &CorrelationId,
+    ) -> Result<Vec<ResultMessage>, BrokerFault> {
+        let filter = Subjects::default().results_of(chain);
+        self.look(|subject| lies_under(subject, &filter))
+    }
+
+    async fn target_exists(&self, target: &PurutoName) -> Result<bool, BrokerFault> {
+        Ok(target.as_str() == SERVED)
+    }
+}
+
+impl Asking for FakeExchange {
     async fn publish_request(
         &self,
         subject: &str,
@@ -204,31 +231,6 @@ impl Exchange for FakeExchange {
             self.publish(&result);
         }
         answer
-    }
-
-    async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
-        let found = self.look(|it| it == subject)?.pop();
-        Ok(found.map(|it| StoredResult {
-            headers: it.headers,
-            body: it.body,
-        }))
-    }
-
-    async fn find_result(&self, request: &RequestId) -> Result<Option<ResultMessage>, BrokerFault> {
-        let end = format!(".{request}");
-        Ok(self.look(|subject| subject.ends_with(&end))?.pop())
-    }
-
-    async fn stored_results(
-        &self,
-        chain: &CorrelationId,
-    ) -> Result<Vec<ResultMessage>, BrokerFault> {
-        let filter = Subjects::default().results_of(chain);
-        self.look(|subject| lies_under(subject, &filter))
-    }
-
-    async fn target_exists(&self, target: &PurutoName) -> Result<bool, BrokerFault> {
-        Ok(target.as_str() == SERVED)
     }
 
     async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {

@@ -1,15 +1,12 @@
 //! The broker's caller side as the client's port.
 
-use bytes::Bytes;
-
 use super::{Arrival, Arrivals, Exchange, Happenings, Letters, Queue};
 use crate::{
     broker::{
-        BrokerFault, Headers, PublishAck, ResultMessage, StoredMessage, StoredResult,
+        BrokerFault, ResultMessage, StoredMessage, StoredResult,
         nats::{NatsClient, ResultSubscription},
     },
     contract::{CorrelationId, PurutoName, RequestId},
-    store::RequestKey,
 };
 
 /// `JetStream`'s code for a stream that is not there: no worker of this fleet ever ran.
@@ -57,15 +54,6 @@ impl Exchange for NatsClient {
         self.tokens(chain, request).await
     }
 
-    async fn publish_request(
-        &self,
-        subject: &str,
-        headers: &Headers,
-        body: Bytes,
-    ) -> Result<PublishAck, BrokerFault> {
-        Self::publish_request(self, subject, headers, body).await
-    }
-
     async fn read_result(&self, subject: &str) -> Result<Option<StoredResult>, BrokerFault> {
         Self::read_result(self, subject).await
     }
@@ -84,10 +72,6 @@ impl Exchange for NatsClient {
 
     async fn target_exists(&self, target: &PurutoName) -> Result<bool, BrokerFault> {
         unless_no_stream(Self::target_exists(self, target).await)
-    }
-
-    async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
-        Self::announce_cancel(self, request).await
     }
 }
 

@@ -2,12 +2,9 @@
 
 use std::future::Future;
 
-use bytes::Bytes;
-
 use crate::{
-    broker::{BrokerFault, Headers, PublishAck, ResultMessage, StoredMessage, StoredResult},
+    broker::{Asking, BrokerFault, ResultMessage, StoredMessage, StoredResult},
     contract::{CorrelationId, PurutoName, RequestId},
-    store::RequestKey,
 };
 
 /// What comes over a subscription.
@@ -26,7 +23,7 @@ pub trait Arrivals: Send + 'static {
 }
 
 /// A caller's side of the broker.
-pub trait Exchange: Send + Sync + 'static {
+pub trait Exchange: Asking {
     /// A subscription.
     type Arrivals: Arrivals;
 
@@ -50,18 +47,6 @@ pub trait Exchange: Send + Sync + 'static {
         chain: &CorrelationId,
         request: &RequestId,
     ) -> impl Future<Output = Result<Self::Arrivals, BrokerFault>> + Send;
-
-    /// Publishes a request and waits for the broker's word that it is stored.
-    ///
-    /// # Errors
-    /// Whether it was stored is unknown after a time-out; publishing again with the same message
-    /// id does no harm.
-    fn publish_request(
-        &self,
-        subject: &str,
-        headers: &Headers,
-        body: Bytes,
-    ) -> impl Future<Output = Result<PublishAck, BrokerFault>> + Send;
 
     /// What stands under a result subject.
     ///
@@ -98,15 +83,6 @@ pub trait Exchange: Send + Sync + 'static {
         &self,
         target: &PurutoName,
     ) -> impl Future<Output = Result<bool, BrokerFault>> + Send;
-
-    /// Tells the workers that a request is to be cancelled; announcements can be lost.
-    ///
-    /// # Errors
-    /// There is no connection.
-    fn announce_cancel(
-        &self,
-        request: &RequestKey,
-    ) -> impl Future<Output = Result<(), BrokerFault>> + Send;
 }
 
 /// What is told of requests while they are worked on, as its reader needs it.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    contract::{ActionName, Delegation, ErrorCode, Join, Outcome, ResultError, Step},
+    contract::{ActionName, Delegation, ErrorCode, Outcome, ResultError, Step},
     store::{RequestKey, kin::Park},
 };
 
@@ -157,19 +157,5 @@ impl Delegating for Nobody {
 
     fn over(&self) -> &[Step] {
         &[]
-    }
-}
-
-/// How many children a delegation waits for, as people write it: `"all"`, `"any"` or a number.
-///
-/// # Errors
-/// It is none of these.
-pub fn read_join(value: &Value) -> Result<Join, &'static str> {
-    let number = value.as_u64().and_then(|it| u16::try_from(it).ok());
-    match (value.as_str(), number.and_then(std::num::NonZeroU16::new)) {
-        (Some("all"), _) => Ok(Join::All),
-        (Some("any"), _) => Ok(Join::Any),
-        (_, Some(count)) => Ok(Join::Count(count)),
-        _ => Err("\"all\", \"any\" or how many, from 1"),
     }
 }

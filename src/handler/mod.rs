@@ -6,12 +6,14 @@
 
 /// A durable loop around a model.
 pub mod agent;
+mod asked;
 mod chat;
 mod command;
 /// Where a process can be made to die.
 pub mod crash;
 /// Asking others, and waiting for them without holding anything.
 pub mod delegating;
+mod fields;
 /// The record of an agent's run.
 pub mod journal;
 mod prices;

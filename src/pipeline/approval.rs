@@ -55,7 +55,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let (owned, resting) = (hold.owned(&asked.key), self.resting(&received, &asked));
         let claims = &self.ports.claims;
         let asking = || claims.ask_verdict(&owned, &resting);
-        match self.insist(&session, "ask verdict", asking).await {
+        match self.ports.insist(&session, "ask verdict", asking).await {
             Some(LetGo::Waiting) => {
                 self.ports.tell_approval_wanted(&asked, hold.attempt);
                 let delay = self.rest_delay(&received, &asked);

@@ -5,12 +5,12 @@ use std::{fmt, future::pending, sync::Arc};
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::{Ports, Session, admit::Asked, patience::Patience};
+use super::{Ports, Session, admit::Asked};
 use crate::{
     broker::Broker,
     handler::{Budget, journal::Journal},
     store::{
-        Attempt, Runs, StoreFault,
+        Attempt, Runs,
         kin::Owned,
         run::{Checkpoint, CheckpointAnswer, NewRun, Run},
     },
@@ -40,7 +40,10 @@ impl<B: Broker, C: Runs> Journal for Kept<B, C> {
     fn open(&self, new: NewRun) -> BoxFuture<'_, Run> {
         Box::pin(async move {
             let (runs, key) = (&self.ports.claims, &self.owned.key);
-            let run = self.insist("create run", || runs.create(key, &new)).await;
+            let run = self
+                .ports
+                .insist_or_never(&self.session, "create run", || runs.create(key, &new))
+                .await;
             self.budget.recorded(run.spent);
             run
         })
@@ -49,7 +52,10 @@ impl<B: Broker, C: Runs> Journal for Kept<B, C> {
     fn read(&self) -> BoxFuture<'_, Option<Run>> {
         Box::pin(async move {
             let (runs, key) = (&self.ports.claims, &self.owned.key);
-            let run = self.insist("read run", || runs.run(key)).await;
+            let run = self
+                .ports
+                .insist_or_never(&self.session, "read run", || runs.run(key))
+                .await;
             if let Some(run) = &run {
                 self.budget.recorded(run.spent);
             }
@@ -61,7 +67,11 @@ impl<B: Broker, C: Runs> Journal for Kept<B, C> {
         Box::pin(async move {
             let runs = &self.ports.claims;
             let write = || runs.checkpoint(&self.owned, &checkpoint);
-            match self.insist("checkpoint", write).await {
+            match self
+                .ports
+                .insist_or_never(&self.session, "checkpoint", write)
+                .await
+            {
                 CheckpointAnswer::Lost => {
                     self.gone.cancel();
                     pending().await
@@ -81,26 +91,6 @@ impl<B: Broker, C> Kept<B, C> {
             (checkpoint, answer)
         {
             self.ports.tell_step(&self.asked, self.attempt, operation);
-        }
-    }
-}
-
-impl<B, C> Kept<B, C> {
-    async fn insist<T, F>(&self, operation: &'static str, ask: impl Fn() -> F) -> T
-    where
-        F: Future<Output = Result<T, StoreFault>>,
-    {
-        let mut patience = Patience::new(&self.ports.chance, None);
-        loop {
-            match ask().await {
-                Ok(answer) => return answer,
-                Err(fault) => self.ports.store_faulted(&fault, operation),
-            }
-            if !self.session.is_live() {
-                // Whoever waits for it is dropped.
-                pending::<()>().await;
-            }
-            patience.wait().await;
         }
     }
 }

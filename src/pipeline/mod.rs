@@ -49,7 +49,7 @@ use self::{
     claim::Claiming,
     in_flight::Flight,
     listening::Listening,
-    publish::Published,
+    publish::{Committed, Published},
     receive::{Received, Turned},
     run::Turn,
 };
@@ -90,10 +90,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let flight = self.ports.in_flight.enter(&delivery.ack);
         let received = Received { delivery, served };
         match self.walk(received, &flight, slot).await {
-            Ok(published) => match Box::pin(self.wake(published)).await {
-                Ok(published) => Box::pin(self.ack(published)).await,
-                Err(turned) => Box::pin(self.turn_back(turned)).await,
-            },
+            Ok(published) => Box::pin(self.ack(published)).await,
             Err(turned) => Box::pin(self.turn_back(turned)).await,
         }
     }
@@ -106,6 +103,17 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         flight: &Flight,
         slot: Slot,
     ) -> Result<Published, Turned> {
+        let committed = self.to_its_answer(received, flight, slot).await?;
+        let published = Box::pin(self.publish(committed)).await?;
+        Box::pin(self.wake(published)).await
+    }
+
+    async fn to_its_answer(
+        &self,
+        received: Received,
+        flight: &Flight,
+        slot: Slot,
+    ) -> Result<Committed, Turned> {
         let admitted = self.admit(received);
         let claimed = match Box::pin(self.claim(admitted, flight)).await? {
             Claiming::Ours(claimed) => match claimed.plan {
@@ -114,7 +122,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
             },
             Claiming::Deadly(deadly) => Box::pin(self.bury(deadly)).await?,
             // Its result is durable already, or it can have none of its own: only news is owed.
-            Claiming::Answered(committed) => return Box::pin(self.publish(*committed)).await,
+            Claiming::Answered(committed) => return Ok(*committed),
         };
         let claimed = Box::pin(self.approval(claimed)).await?;
         let claimed = Box::pin(self.resume(claimed)).await?;
@@ -122,7 +130,6 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
             Turn::Ran(ran) => *ran,
             Turn::Parking(parking) => return Err(Box::pin(self.park(*parking)).await),
         };
-        let committed = Box::pin(self.commit(ran)).await?;
-        Box::pin(self.publish(committed)).await
+        Box::pin(self.commit(ran)).await
     }
 }

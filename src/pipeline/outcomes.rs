@@ -10,7 +10,7 @@ use crate::{
     },
     handler::delegating::ChildOutcome,
     store::{
-        RequestKey, StoreFault, Waits,
+        RequestKey, Waits,
         kin::{Child, ChildEnd, Wait},
     },
 };
@@ -33,10 +33,10 @@ impl Reading<'_> {
         step: Step,
     ) -> Vec<ChildOutcome> {
         let children = || ports.claims.children(parent);
-        let children = self.insist(ports, "children", children).await;
-        let wait = self
-            .insist(ports, "wait", || ports.claims.wait(parent))
-            .await;
+        let children = ports.insist_or_never(self.session, "children", children);
+        let children = children.await;
+        let wait = || ports.claims.wait(parent);
+        let wait = ports.insist_or_never(self.session, "wait", wait).await;
         let wait = wait.filter(|it| it.step == step);
         let mut outcomes = Vec::new();
         for child in children.into_iter().filter(|it| it.place.step == step) {
@@ -82,25 +82,6 @@ impl Reading<'_> {
             match ports.broker.read_result(subject).await {
                 Ok(stored) => return stored,
                 Err(fault) => ports.broker_faulted(&fault, "read result"),
-            }
-            self.hold_on(&mut patience).await;
-        }
-    }
-
-    async fn insist<T, F, B, C>(
-        self,
-        ports: &Ports<B, C>,
-        operation: &'static str,
-        ask: impl Fn() -> F,
-    ) -> T
-    where
-        F: Future<Output = Result<T, StoreFault>>,
-    {
-        let mut patience = Patience::new(&ports.chance, None);
-        loop {
-            match ask().await {
-                Ok(answer) => return answer,
-                Err(fault) => ports.store_faulted(&fault, operation),
             }
             self.hold_on(&mut patience).await;
         }

@@ -69,7 +69,9 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         }
         let owned = hold.owned(&asked.key);
         let claims = &self.ports.claims;
-        let parked = self.insist(&hold.session, "park", || claims.park(&owned, park));
+        let parked = self
+            .ports
+            .insist(&hold.session, "park", || claims.park(&owned, park));
         match parked.await {
             Some(ParkAnswer::Parked) => trail::parked(&asked, &hold, park),
             // Whoever has it next ends it.
@@ -117,7 +119,7 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let (owned, resting) = (hold.owned(&asked.key), self.resting(&received, &asked));
         let claims = &self.ports.claims;
         let let_go = || claims.let_go(&owned, &resting);
-        match self.insist(&hold.session, "let go", let_go).await {
+        match self.ports.insist(&hold.session, "let go", let_go).await {
             Some(LetGo::Waiting) => {
                 trail::let_go(&asked, &hold);
                 self.ports.tell_waiting(&asked, hold.attempt);
@@ -148,7 +150,8 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     async fn note_root(&self, asked: &Asked, hold: &Hold) -> bool {
         let claims = &self.ports.claims;
         let noted = || claims.note_root(&asked.correlation, &asked.key);
-        self.insist(&hold.session, "note root", noted)
+        self.ports
+            .insist(&hold.session, "note root", noted)
             .await
             .is_some()
     }
@@ -157,7 +160,10 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     async fn ask_child(&self, owing: &Owing, intent: &Intent, body: &Bytes) -> bool {
         let claims = &self.ports.claims;
         let intended = || claims.intend(intent);
-        let intended = self.insist(&owing.hold.session, "intend", intended).await;
+        let intended = self
+            .ports
+            .insist(&owing.hold.session, "intend", intended)
+            .await;
         match intended {
             Some(Intended::Expected) => self.publish_child(owing, intent, body).await,
             // It has its answer, or can have none: its parent reads which.
@@ -219,7 +225,10 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let (claims, parent) = (&self.ports.claims, &owing.asked.key);
         let child = std::slice::from_ref(&intent.child.key);
         let session = &owing.hold.session;
-        let record = self.insist(session, "read", || claims.read(child)).await;
+        let record = self
+            .ports
+            .insist(session, "read", || claims.read(child))
+            .await;
         let Some(record) = record.map(|mut it| it.pop().flatten()) else {
             return false;
         };
@@ -231,7 +240,8 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
             spent: own.map_or_else(Spent::default, |it| it.spent),
         };
         let told = || claims.child_ended(parent, &ended);
-        self.insist(&owing.hold.session, "child ended", told)
+        self.ports
+            .insist(&owing.hold.session, "child ended", told)
             .await
             .is_some()
     }

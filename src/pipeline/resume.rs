@@ -33,7 +33,11 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         }
         let (claims, key) = (&self.ports.claims, &claimed.asked.key);
         let session = Arc::clone(&claimed.hold.session);
-        let Some(wait) = self.insist(&session, "wait", || claims.wait(key)).await else {
+        let Some(wait) = self
+            .ports
+            .insist(&session, "wait", || claims.wait(key))
+            .await
+        else {
             return Err(claimed.received.lapse());
         };
         let Some(wait) = wait else {
@@ -56,7 +60,12 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
                 let rest: Vec<_> = wait.running().map(|it| it.key.clone()).collect();
                 self.cascade(rest).await;
                 let resumed = || claims.resume(&owned, step);
-                if self.insist(&session, "resume", resumed).await.is_none() {
+                if self
+                    .ports
+                    .insist(&session, "resume", resumed)
+                    .await
+                    .is_none()
+                {
                     return Err(claimed.received.lapse());
                 }
                 trail::resumed(&claimed.asked, &claimed.hold, step);
@@ -89,7 +98,10 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
     async fn send_again(&self, claimed: Box<Claimed>, request: &InvocationRequest) -> Turned {
         let (claims, key) = (&self.ports.claims, &claimed.asked.key);
         let session = Arc::clone(&claimed.hold.session);
-        let outbox = self.insist(&session, "outbox", || claims.outbox(key)).await;
+        let outbox = self
+            .ports
+            .insist(&session, "outbox", || claims.outbox(key))
+            .await;
         let Some(outbox) = outbox else {
             return claimed.received.lapse();
         };

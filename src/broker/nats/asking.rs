@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::{
     super::{Asking, BrokerFault, Headers, PublishAck, StreamName},
-    NatsBroker,
+    NatsBroker, NatsClient,
     api::{ApiFault, code},
     cancels,
     link::Link,
@@ -18,7 +18,7 @@ use crate::store::RequestKey;
 const PUBLISH: &str = "publish request";
 
 /// Publishes a request into the stream `requests` and waits until it is stored.
-pub(super) async fn publish_request(
+async fn publish_request(
     link: &Link,
     requests: &StreamName,
     (subject, headers): (&str, &Headers),
@@ -64,5 +64,21 @@ impl Asking for NatsBroker {
 
     async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
         cancels::announce(&self.links.settle, request).await
+    }
+}
+
+impl Asking for NatsClient {
+    /// Refused when the target's backlog is full or no worker has ever made the stream.
+    async fn publish_request(
+        &self,
+        subject: &str,
+        headers: &Headers,
+        body: Bytes,
+    ) -> Result<PublishAck, BrokerFault> {
+        publish_request(self.link(), self.requests(), (subject, headers), body).await
+    }
+
+    async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
+        cancels::announce(self.link(), request).await
     }
 }

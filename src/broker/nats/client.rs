@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
     api::{self, code},
-    asking::publish_request,
-    cancels,
     link::Link,
     options::NatsOptions,
     results::{self, check_pattern},
@@ -18,11 +15,10 @@ use super::{
 };
 use crate::{
     broker::{
-        BrokerFault, Headers, PublishAck, StoredMessage, StoredResult, SubjectCount, micro,
+        BrokerFault, StoredMessage, StoredResult, SubjectCount, micro,
         names::{ConsumerName, StreamName},
     },
     contract::{CorrelationId, Lane, PurutoName, RequestId, Subjects},
-    store::RequestKey,
 };
 
 /// A caller's one connection. A clone shares it.
@@ -47,20 +43,6 @@ impl NatsClient {
             results: StreamName::results(&options.subjects),
             subjects: options.subjects.clone(),
         })
-    }
-
-    /// Publishes a request and waits until it is stored.
-    ///
-    /// # Errors
-    /// Refused when the target's backlog is full or no worker has ever made the stream; after a
-    /// time-out it may be stored: publishing it again under the same message id does no harm.
-    pub async fn publish_request(
-        &self,
-        subject: &str,
-        headers: &Headers,
-        body: Bytes,
-    ) -> Result<PublishAck, BrokerFault> {
-        publish_request(&self.link, &self.requests, (subject, headers), body).await
     }
 
     /// Whether any worker ever served the target.
@@ -214,14 +196,6 @@ impl NatsClient {
 
     pub(super) fn link(&self) -> &Link {
         &self.link
-    }
-
-    /// Tells the workers that a request is to be cancelled; best effort.
-    ///
-    /// # Errors
-    /// There is no connection.
-    pub async fn announce_cancel(&self, request: &RequestKey) -> Result<(), BrokerFault> {
-        cancels::announce(&self.link, request).await
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     broker::{
-        Headers,
+        Asking as _, Headers,
         nats::{NatsClient, NatsOptions, ResultSubscription},
     },
     clock::Chance,

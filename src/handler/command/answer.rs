@@ -5,8 +5,11 @@
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-use super::delegate::{self, Asked};
-use crate::contract::{ErrorCode, InvocationRequest, Outcome, Parsed, ResultError, Violation};
+use super::delegate;
+use crate::{
+    contract::{ErrorCode, InvocationRequest, Outcome, Parsed, ResultError, Violation},
+    handler::asked::Asked,
+};
 
 /// What a program wrote.
 #[derive(Debug)]

@@ -24,9 +24,10 @@ use serde_json::json;
 use tokio::time::timeout;
 
 pub use self::config::CommandConfig;
-use self::{answer::Written, delegate::Asked, exchange::exchange, fault::Fault};
+use self::{answer::Written, exchange::exchange, fault::Fault};
 use super::{
     Context, Ended, Handler,
+    asked::Asked,
     delegating::{ChildOutcome, Delegating},
     program::{self, Pipes, Program},
 };

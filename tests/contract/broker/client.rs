@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use puruto_fleet::{
     broker::{
-        Broker, Headers, Pull, ResultMessage,
+        Asking as _, Broker, Headers, Pull, ResultMessage,
         nats::{NatsBroker, NatsClient},
     },
     contract::{Header, Lane},

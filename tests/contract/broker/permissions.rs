@@ -6,7 +6,7 @@ use async_nats::{ConnectOptions, Subscriber};
 use futures_util::StreamExt as _;
 use puruto_fleet::{
     broker::{
-        Broker as _, BrokerFault, Durability, Headers, SyncInterval,
+        Asking as _, Broker as _, BrokerFault, Durability, Headers, SyncInterval,
         nats::{NatsAuth, NatsBroker, NatsClient, NatsOptions},
     },
     contract::Lane,

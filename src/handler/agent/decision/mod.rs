@@ -4,7 +4,6 @@
 //! decision is carried out.
 
 mod children;
-mod fields;
 mod read;
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,13 @@ use serde_json::{Map, Value, json};
 use super::{
     ANSWER_BYTES_MAX, DELEGATE, Decision, QUERY_CHARS_MAX, READ, REPORT, SEARCH, SOURCES_MAX, TOOL,
     TOOL_CHARS_MAX, children,
-    fields::{Fields, described},
 };
 use crate::{
     contract::{Parsed, Violation},
-    handler::agent::{documents::DocumentId, tools::ServerName},
+    handler::{
+        agent::{documents::DocumentId, tools::ServerName},
+        fields::{Fields, Unknown, described},
+    },
 };
 
 /// The decision that `text` is: one JSON object.
@@ -46,7 +48,7 @@ pub(in super::super) fn call(action: &str, arguments: &str) -> Result<Decision, 
 /// As [`text`].
 pub(in super::super) fn read(value: Value) -> Result<Decision, Vec<Violation>> {
     let mut violations = Vec::new();
-    let mut decision = Fields::of("$", value, &mut violations);
+    let mut decision = Fields::of("$", value, Unknown::Named, &mut violations);
     let action = decision.take("action");
     let args = decision.take("args");
     decision.end();
@@ -74,7 +76,7 @@ fn with(
     violations: &mut Vec<Violation>,
     read: fn(&mut Fields<'_>) -> Option<Decision>,
 ) -> Option<Decision> {
-    let mut args = Fields::of("args", args, violations);
+    let mut args = Fields::of("args", args, Unknown::Named, violations);
     let decision = read(&mut args);
     args.end();
     decision

@@ -94,9 +94,6 @@ fn everything_that_is_wrong_is_told_at_once() {
                 "args.children[1].budget.tokens",
                 "args.children[1].budget.steps",
                 "args.children[2]",
-                "args.children[2].target",
-                "args.children[2].action",
-                "args.children[2].prompt",
             ],
         ),
     ] {

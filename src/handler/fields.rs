@@ -1,6 +1,6 @@
 //! An object, read field by field, with everything that is wrong with it.
 //!
-//! Never: the words of a value in a violation; what a model says may be anything.
+//! Never: the words of a value in a violation; what a model or a program says may be anything.
 
 use serde_json::{Map, Value};
 
@@ -9,16 +9,31 @@ use crate::contract::Violation;
 /// Longest key that a violation repeats, in bytes.
 const NAME_BYTES_MAX: usize = 32;
 
+/// What becomes of a key that nobody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// It is a violation with its name: whoever wrote it is shown it and may correct it.
+    Named,
+    /// It is a violation without its name, which may say anything and is shown to others.
+    Unnamed,
+}
+
 /// What is left to read of an object.
 pub(super) struct Fields<'v> {
     at: String,
     object: Map<String, Value>,
+    unknown: Unknown,
     violations: &'v mut Vec<Violation>,
 }
 
 impl<'v> Fields<'v> {
     /// The fields of `value`, which stands at `at`; none where it is no object.
-    pub(super) fn of(at: &str, value: Value, violations: &'v mut Vec<Violation>) -> Self {
+    pub(super) fn of(
+        at: &str,
+        value: Value,
+        unknown: Unknown,
+        violations: &'v mut Vec<Violation>,
+    ) -> Self {
         let object = match value {
             Value::Object(object) => object,
             other => {
@@ -29,12 +44,18 @@ impl<'v> Fields<'v> {
         Self {
             at: at.to_owned(),
             object,
+            unknown,
             violations,
         }
     }
 
+    /// The fields of `value`, which stands in the field `key` of this object.
+    pub(super) fn inside(&mut self, key: &str, value: Value) -> Fields<'_> {
+        Fields::of(&self.path(key), value, self.unknown, self.violations)
+    }
+
     /// Where the field `key` stands.
-    pub(super) fn path(&self, key: &str) -> String {
+    fn path(&self, key: &str) -> String {
         match self.at.as_str() {
             "$" => key.to_owned(),
             at => format!("{at}.{key}"),
@@ -84,16 +105,19 @@ impl<'v> Fields<'v> {
             .push(Violation::new(field, expected, described(actual)));
     }
 
-    /// For what stands in the fields.
-    pub(super) const fn violations(&mut self) -> &mut Vec<Violation> {
-        self.violations
+    /// How many violations there are by now.
+    pub(super) const fn mistakes(&self) -> usize {
+        self.violations.len()
     }
 
     /// Notes every field that nobody took.
     pub(super) fn end(self) {
         for key in self.object.keys() {
             // A key may be anything too.
-            let shown = if is_name(key) { key } else { "?" };
+            let shown = match self.unknown {
+                Unknown::Named if is_name(key) => key,
+                Unknown::Named | Unknown::Unnamed => "?",
+            };
             let field = self.path(shown);
             self.violations
                 .push(Violation::new(field, "no such key", "one"));
