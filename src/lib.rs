@@ -50,6 +50,9 @@ pub mod client;
 /// The effective configuration: gathered, read, checked.
 pub mod config;
 
+/// The edge to whoever speaks HTTP.
+pub mod gateway;
+
 /// Local servers for a laptop and for the tests.
 pub mod dev;
 

@@ -1,6 +1,6 @@
 //! Where things are. A login that stands in an address is never shown.
 
-use std::{fmt, net::SocketAddr};
+use std::{fmt, net::SocketAddr, str::FromStr};
 
 use url::Url;
 
@@ -122,5 +122,76 @@ impl Setting for Offered {
             "off" => Ok(Self::Off),
             _ => by_text(raw).map(Self::At),
         }
+    }
+}
+
+impl Setting for SocketAddr {
+    const KIND: &'static str = "address";
+
+    fn allowed() -> String {
+        "address:port, such as 0.0.0.0:8080".to_owned()
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        by_text(raw)
+    }
+}
+
+/// Where something is found over HTTP; it holds no login, no query, and no slash at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpUrl(Box<str>);
+
+impl HttpUrl {
+    /// The address as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for HttpUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        check_url(text, &["http", "https"])?;
+        let url = Url::parse(text).map_err(|error| error.to_string())?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("a login stands in it".to_owned());
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err("something stands behind its path".to_owned());
+        }
+        Ok(Self(text.trim_end_matches('/').into()))
+    }
+}
+
+impl Setting for HttpUrl {
+    const KIND: &'static str = "address";
+
+    fn allowed() -> String {
+        "http://host:port or https://, without login or query".to_owned()
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        by_text(raw)
+    }
+}
+
+impl Setting for Vec<HttpUrl> {
+    const KIND: &'static str = "addresses";
+
+    fn allowed() -> String {
+        format!("{}, several joined by commas", HttpUrl::allowed())
+    }
+
+    fn parse(raw: &Raw) -> Result<Self, String> {
+        let items = raw.items()?;
+        items.into_iter().map(|it| it.trim().parse()).collect()
     }
 }

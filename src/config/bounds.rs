@@ -56,6 +56,16 @@ const BOUNDS: &[Bound] = &[
         },
         why: "only one way to log in can be used",
     },
+    Bound {
+        keys: &["gateway.tls_certificate", "gateway.tls_key"],
+        holds: |it| it.gateway.tls_certificate.is_some() == it.gateway.tls_key.is_some(),
+        why: "a certificate and its key go together",
+    },
+    Bound {
+        keys: &["gateway.oauth_issuer", "gateway.oauth_audience"],
+        holds: |it| it.gateway.oauth_issuer.is_some() == it.gateway.oauth_audience.is_some(),
+        why: "without an audience every token of the issuer would be taken, for whomever it is meant",
+    },
 ];
 
 /// Notes every rule that does not hold.

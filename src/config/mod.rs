@@ -24,7 +24,7 @@ mod value;
 mod tests;
 
 pub use self::{
-    address::{NatsUrls, Offered},
+    address::{HttpUrl, NatsUrls, Offered},
     devenv::DEV_ENV,
     effective::{Effective, Entry},
     environment::Environment,
@@ -33,8 +33,8 @@ pub use self::{
     layers::Source,
     mistake::{Mistake, Mistakes},
     sections::{
-        ClientConfig, Config, DelegationConfig, EventsConfig, LogConfig, NatsConfig, PricesConfig,
-        RedisConfig, RuntimeConfig, WorkerConfig,
+        ClientConfig, Config, DelegationConfig, EventsConfig, GatewayConfig, LogConfig, NatsConfig,
+        PricesConfig, RedisConfig, RuntimeConfig, WorkerConfig,
     },
     value::{
         EventsOf, InboxName, LogStyle, Percent, RedisPrefix, Secret, Storage, Whole, WorkerName,

@@ -47,7 +47,7 @@ impl Raw {
     }
 
     /// The texts of a value that has to be some: a list, or joined by commas.
-    fn items(&self) -> Result<Vec<&str>, String> {
+    pub(super) fn items(&self) -> Result<Vec<&str>, String> {
         match self {
             Self::List(items) => Ok(items.iter().map(String::as_str).collect()),
             raw => {

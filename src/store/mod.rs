@@ -4,6 +4,8 @@
 //! what it answered. Each operation is idempotent by its nonce, because a call that timed out may
 //! still be carried out.
 
+/// Requests that were started over HTTP.
+pub mod executions;
 /// What binds a request to those that it asks, and to who asked it.
 pub mod kin;
 mod record;

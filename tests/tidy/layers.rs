@@ -31,12 +31,16 @@ const LAYERS: &[(&str, &str)] = &[
     // A caller sees subjects and results, not how they come about.
     ("client", "clock contract policy store broker telemetry"),
     ("config", "contract store handler telemetry"),
+    (
+        "gateway",
+        "clock circuit contract policy store broker runtime puruto telemetry worker client config",
+    ),
     ("dev", "clock config"),
     // It kills where the walk says that it can be killed, and reads what the walk counts.
     ("chaos", "clock contract store broker handler telemetry dev"),
     (
         "cli",
-        "clock circuit contract policy store broker installation runtime handler puruto telemetry worker client config dev chaos",
+        "clock circuit contract policy store broker installation runtime handler puruto telemetry worker client config gateway dev chaos",
     ),
     // The binary.
     ("main", "clock config telemetry dev cli"),

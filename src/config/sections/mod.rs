@@ -3,6 +3,7 @@
 mod client;
 mod delegation;
 mod events;
+mod gateway;
 mod log;
 mod nats;
 mod prices;
@@ -11,14 +12,14 @@ mod runtime;
 mod worker;
 
 pub use self::{
-    client::ClientConfig, delegation::DelegationConfig, events::EventsConfig, log::LogConfig,
-    nats::NatsConfig, prices::PricesConfig, redis::RedisConfig, runtime::RuntimeConfig,
-    worker::WorkerConfig,
+    client::ClientConfig, delegation::DelegationConfig, events::EventsConfig,
+    gateway::GatewayConfig, log::LogConfig, nats::NatsConfig, prices::PricesConfig,
+    redis::RedisConfig, runtime::RuntimeConfig, worker::WorkerConfig,
 };
 use super::{Key, Mistakes, layers::Layers};
 
 /// The keys of every section.
-pub(super) const KEYS: [&[Key]; 9] = [
+pub(super) const KEYS: [&[Key]; 10] = [
     NatsConfig::KEYS,
     RedisConfig::KEYS,
     WorkerConfig::KEYS,
@@ -28,6 +29,7 @@ pub(super) const KEYS: [&[Key]; 9] = [
     EventsConfig::KEYS,
     LogConfig::KEYS,
     ClientConfig::KEYS,
+    GatewayConfig::KEYS,
 ];
 
 /// Everything that can be configured.
@@ -51,6 +53,8 @@ pub struct Config {
     pub log: LogConfig,
     /// A caller.
     pub client: ClientConfig,
+    /// The door for whoever speaks HTTP.
+    pub gateway: GatewayConfig,
 }
 
 impl Config {
@@ -66,6 +70,7 @@ impl Config {
             events: EventsConfig::read(layers, mistakes),
             log: LogConfig::read(layers, mistakes),
             client: ClientConfig::read(layers, mistakes),
+            gateway: GatewayConfig::read(layers, mistakes),
         }
     }
 }

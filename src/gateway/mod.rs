@@ -1,0 +1,10 @@
+//! The edge to whoever speaks HTTP: skills, other agents, model clients, and an operator's page.
+//!
+//! What comes in over any of its doors becomes an ordinary request, published as every other; what
+//! is told of it is read from its record and from the stream of results. A gateway keeps nothing
+//! that another could not tell as well: one can die at any moment.
+//! Never: the pipeline, a claim, or a result of its own making.
+
+mod principal;
+
+pub use self::principal::Principal;
