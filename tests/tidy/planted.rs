@@ -149,8 +149,8 @@ fn the_walk_is_named_by_the_worker_and_by_its_composition_alone() {
 
 #[test]
 fn a_layer_that_is_not_in_the_table_is_found() {
-    let fault = "`gateway` is no layer of tests/tidy/layers.rs";
-    broken(layers::faults, "src/gateway/mod.rs", "//! New.", fault);
+    let fault = "`basement` is no layer of tests/tidy/layers.rs";
+    broken(layers::faults, "src/basement/mod.rs", "//! New.", fault);
 }
 
 #[test]
