@@ -27,6 +27,7 @@ pub(super) fn start(
         lanes: LaneCare {
             broker: Arc::clone(&worker.broker),
             subjects: shared.config.nats.prefix.clone(),
+            clock: shared.clock.clone(),
             metrics: shared.metrics.clone(),
         },
         unserved: Unserved {

@@ -1,6 +1,6 @@
 //! What is wrong with a lane. Pure.
 
-use crate::{broker::LaneStanding, telemetry::labels::LaneAilment};
+use crate::{broker::LaneStanding, clock::WallTime, telemetry::labels::LaneAilment};
 
 /// What was seen of a lane that has messages.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,8 @@ pub(super) struct Seen {
     pub(super) last: u64,
     /// The oldest message in a lane whose consumer has nothing to deliver and waits for nothing.
     pub(super) oldest: Option<u64>,
+    /// When the oldest message in the lane was stored, if there still was one.
+    pub(super) oldest_stored: Option<WallTime>,
 }
 
 /// What ails a lane, if two looks in a row say the same.
@@ -42,6 +44,7 @@ mod tests {
         },
         last: 9,
         oldest: None,
+        oldest_stored: None,
     };
 
     #[test]

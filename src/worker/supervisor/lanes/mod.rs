@@ -2,8 +2,8 @@
 //!
 //! A broker delivers a message only so often, and after a power loss a consumer may stand beyond
 //! the end of its stream: either way messages lie there and nobody is given them. A consumer that
-//! is made anew delivers everything again, and a claim tells what was done before. Never: a word
-//! about a lane that is being worked on.
+//! is made anew delivers everything again, and a claim tells what was done before. What lies in the
+//! lanes is shown as it was seen last. Never: a change to a lane that is being worked on.
 
 mod ailment;
 
@@ -18,8 +18,12 @@ use self::ailment::{Seen, ailment};
 use super::lease::Lead;
 use crate::{
     broker::{BrokerFault, Lanes, Stored},
+    clock::Clock,
     contract::{Lane, PurutoName, Subjects},
-    telemetry::{labels::LaneAilment, metrics::Metrics},
+    telemetry::{
+        labels::LaneAilment,
+        metrics::{Metrics, lanes::LaneLoad},
+    },
 };
 
 /// Between two looks at the lanes; what is seen twice in a row is no passing state.
@@ -32,6 +36,8 @@ pub struct LaneCare<B> {
     pub broker: B,
     /// The grammar of subjects.
     pub subjects: Subjects,
+    /// Tells how old a message is.
+    pub clock: Clock,
     /// What is counted.
     pub metrics: Metrics,
 }
@@ -53,7 +59,7 @@ impl<B: Stored + Lanes> LaneCare<B> {
                     .look(&before)
                     .await
                     .unwrap_or_else(|fault| self.not_seen(&fault)),
-                false => Before::new(),
+                false => self.none(),
             };
         }
     }
@@ -73,7 +79,27 @@ impl<B: Stored + Lanes> LaneCare<B> {
                 None => drop(seen.insert(place, now)),
             }
         }
+        self.show(&seen);
         Ok(seen)
+    }
+
+    fn show(&self, seen: &Before) {
+        let now = self.clock.now();
+        let loads = seen.iter().map(|((target, lane), seen)| LaneLoad {
+            target,
+            lane: *lane,
+            queued: seen.state.pending,
+            oldest: seen
+                .oldest_stored
+                .map_or(Duration::ZERO, |stored| now.since(stored)),
+        });
+        self.metrics.set_lanes(loads);
+    }
+
+    /// Whoever leads tells of the lanes, and nobody else.
+    fn none(&self) -> Before {
+        self.metrics.set_lanes([]);
+        Before::new()
     }
 
     /// How a lane stands; `None` where nobody ever pulled.
@@ -87,14 +113,13 @@ impl<B: Stored + Lanes> LaneCare<B> {
         };
         // After the state: a message that was stored in between must not look as if it were missing.
         let last = self.broker.last_sequence().await?;
-        let oldest = match state.pending + state.unsettled {
-            0 => self.broker.next(1, subject).await?.map(|it| it.sequence),
-            _ => None,
-        };
+        let oldest = self.broker.next(1, subject).await?;
+        let is_idle = state.pending + state.unsettled == 0;
         Ok(Some(Seen {
             state,
             last,
-            oldest,
+            oldest_stored: oldest.as_ref().map(|it| it.stored_at),
+            oldest: oldest.filter(|_| is_idle).map(|it| it.sequence),
         }))
     }
 

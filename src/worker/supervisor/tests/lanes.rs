@@ -59,3 +59,31 @@ async fn a_lane_that_is_slow_is_left_alone() {
     assert!(leader.counts("puruto_lanes_renewed_total{reason=\"stranded\"} 0"));
     assert!(leader.counts("puruto_lanes_renewed_total{reason=\"ahead\"} 0"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn whoever_supervises_tells_what_lies_in_the_lanes_and_nobody_else() {
+    let world = World::new();
+    let (leader, other) = world.two().await;
+    let _held = world.held_by(&leader, "1").await;
+    for _ in 0..2 {
+        world
+            .broker
+            .publish("puruto.invoke.echo", Headers::new(), "{}");
+    }
+    world
+        .broker
+        .publish("puruto.invoke.stranger", Headers::new(), "{}");
+    world.pass(TWO_LOOKS).await;
+
+    assert!(leader.counts("puruto_lane_queued{lane=\"normal\",target=\"echo\"} 2"));
+    let age = leader.reads("puruto_lane_oldest_seconds{lane=\"normal\",target=\"echo\"}");
+    assert!(age >= Some(4), "{age:?}");
+    assert_eq!(
+        leader.reads("puruto_lane_queued{lane=\"normal\",target=\"stranger\"}"),
+        None
+    );
+    assert_eq!(
+        other.reads("puruto_lane_queued{lane=\"normal\",target=\"echo\"}"),
+        None
+    );
+}

@@ -79,6 +79,7 @@ impl World {
             lanes: LaneCare {
                 broker: self.broker.clone(),
                 subjects: Subjects::default(),
+                clock: self.clock.clone(),
                 metrics: metrics.clone(),
             },
             unserved: self.unserved(&sessions, &metrics),
@@ -241,5 +242,12 @@ impl Process {
 
     pub(super) fn counts(&self, line: &str) -> bool {
         self.metrics.render().lines().any(|it| it == line)
+    }
+
+    /// The value of a series; nothing where there is none.
+    pub(super) fn reads(&self, series: &str) -> Option<u64> {
+        let text = self.metrics.render();
+        let value = text.lines().find_map(|line| line.strip_prefix(series))?;
+        value.trim().parse().ok()
     }
 }
