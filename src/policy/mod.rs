@@ -3,6 +3,7 @@
 //! Never: I/O on the path of a request; a policy is in memory when it is asked. What cannot be
 //! read or is not there denies.
 
+mod changes;
 mod decide;
 mod file;
 mod finding;
@@ -13,6 +14,7 @@ mod reload;
 mod set;
 
 pub use self::{
+    changes::Changes,
     decide::{Denial, Policy},
     finding::{Finding, FindingCode, Level},
     live::LivePolicies,

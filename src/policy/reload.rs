@@ -1,37 +1,22 @@
 //! Keeps the policies as the files say, without a restart.
 //!
-//! Every look compares all files with what holds, so that no event need be understood and none
-//! can be missed for good: a notice of the operating system, or the passing of time, only says
-//! when to look. Folders are watched, not files, since editors replace a file by renaming another.
+//! Every look compares all files with what holds, so that it does not matter what made it look.
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
-use tokio::{
-    sync::{Notify, watch as channel},
-    time::{Instant, timeout, timeout_at},
-};
+use tokio::sync::watch as channel;
 
 use super::{
+    changes::Changes,
     finding::Finding,
     live::LivePolicies,
     set::{OnDisk, PolicySet, read_policies},
 };
 use crate::contract::PurutoName;
-
-/// A file counts as written when nothing has happened for this long,
-const SETTLED_AFTER: Duration = Duration::from_millis(100);
-/// or when changes have gone on for this long.
-const SETTLED_AT_LATEST: Duration = Duration::from_secs(1);
-/// How often to look where the operating system tells of changes, in case it lost one.
-const LOOK_WATCHED: Duration = Duration::from_secs(30);
-/// How often to look where it does not.
-const LOOK_UNWATCHED: Duration = Duration::from_secs(2);
 
 /// What a look at the files changed.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,23 +71,10 @@ impl Reloader {
     /// Looks at the files whenever they change and tells `report` what came of it. Runs until it
     /// is dropped.
     pub async fn run(mut self, report: impl Fn(&Change) + Send) {
-        let nudge = Arc::new(Notify::new());
-        let watcher = watch_folder(&self.workers_dir, &nudge);
-        let look_every = match &watcher {
-            Ok(_) => LOOK_WATCHED,
-            Err(error) => {
-                tracing::warn!(
-                    folder = %self.workers_dir.display(), %error, every = ?LOOK_UNWATCHED,
-                    "cannot watch for changed policies, looking from time to time instead"
-                );
-                LOOK_UNWATCHED
-            }
-        };
+        let changes = Changes::in_tree(&self.workers_dir);
         loop {
             self.look(&report).await;
-            if timeout(look_every, nudge.notified()).await.is_ok() {
-                settle(&nudge).await;
-            }
+            changes.next().await;
         }
     }
 
@@ -189,32 +161,6 @@ fn tell(change: &Change) {
             for finding in findings {
                 tracing::error!(%caller, %finding, "new policy file is not used");
             }
-        }
-    }
-}
-
-/// Nudges whenever something under `dir` changes, for as long as the watcher lives.
-fn watch_folder(dir: &Path, nudge: &Arc<Notify>) -> notify::Result<RecommendedWatcher> {
-    let nudge = Arc::clone(nudge);
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Our own look opens the files; whatever is written is told as a modification too. An
-        // error means that notices may have been lost, so it is a reason to look.
-        let only_read = event.is_ok_and(|it| matches!(it.kind, EventKind::Access(_)));
-        if !only_read {
-            nudge.notify_one();
-        }
-    })?;
-    watcher.watch(dir, RecursiveMode::Recursive)?;
-    Ok(watcher)
-}
-
-/// Waits until changes pause: a look amid a save would find half a file.
-async fn settle(nudge: &Notify) {
-    let latest = Instant::now() + SETTLED_AT_LATEST;
-    loop {
-        let quiet = (Instant::now() + SETTLED_AFTER).min(latest);
-        if timeout_at(quiet, nudge.notified()).await.is_err() || Instant::now() >= latest {
-            return;
         }
     }
 }
