@@ -50,6 +50,9 @@ pub mod client;
 /// The effective configuration: gathered, read, checked.
 pub mod config;
 
+/// What an operator sees of a fleet.
+pub mod inspect;
+
 /// The edge to whoever speaks HTTP.
 pub mod gateway;
 

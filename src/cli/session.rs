@@ -19,6 +19,7 @@ use crate::{
     client::{Client, ClientFault, LazyRecords, Patience, Settings},
     clock::{Chance, Clock},
     config::{self, Config, Environment, Flag, Gathered, Inputs},
+    inspect::Onlooker,
     policy::{LivePolicies, PolicySet},
     store::{StoreFault, redis::RedisStore},
 };
@@ -141,12 +142,18 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    pub(super) const fn nats(&self) -> &NatsClient {
-        &self.nats
-    }
-
-    pub(super) const fn store(&self) -> &RedisStore {
-        &self.store
+    /// The same as somebody who only looks.
+    pub(super) fn onlooker(&self, world: &World, gathered: &Gathered) -> Onlooker {
+        Onlooker {
+            client: self.client.clone(),
+            nats: self.nats.clone(),
+            store: self.store.clone(),
+            subjects: gathered.config.nats.prefix.clone(),
+            workers_dir: gathered.config.worker.workers_dir.clone(),
+            environment: world.environment.clone(),
+            clock: world.clock.clone(),
+            chance: world.chance.clone(),
+        }
     }
 
     /// The same as a caller whom these policies bind.

@@ -31,16 +31,21 @@ const LAYERS: &[(&str, &str)] = &[
     // A caller sees subjects and results, not how they come about.
     ("client", "clock contract policy store broker telemetry"),
     ("config", "contract store handler telemetry"),
+    // What an operator sees: the terminal and the dashboard show the same.
+    (
+        "inspect",
+        "clock circuit contract policy store broker runtime puruto worker client config",
+    ),
     (
         "gateway",
-        "clock circuit contract policy store broker runtime puruto telemetry worker client config",
+        "clock circuit contract policy store broker runtime puruto telemetry worker client config inspect",
     ),
     ("dev", "clock config"),
     // It kills where the walk says that it can be killed, and reads what the walk counts.
     ("chaos", "clock contract store broker handler telemetry dev"),
     (
         "cli",
-        "clock circuit contract policy store broker installation runtime handler puruto telemetry worker client config gateway dev chaos",
+        "clock circuit contract policy store broker installation runtime handler puruto telemetry worker client config inspect gateway dev chaos",
     ),
     // The binary.
     ("main", "clock config telemetry dev cli"),

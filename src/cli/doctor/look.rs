@@ -5,12 +5,12 @@ use crate::{
     cli::{
         connect::{nats_options, redis_options},
         failure::Failure,
-        listing::serving,
         session::{World, connect_nats},
     },
     clock::WallTime,
     config::{Config, Gathered},
     contract::PurutoName,
+    inspect::serving,
     installation::{
         Check, Guarantee, Level, clock_check, epoch_check, nats_checks, redis_checks, workers_check,
     },

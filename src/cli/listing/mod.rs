@@ -17,13 +17,7 @@ use super::{
     session::{World, explain},
     table::table,
 };
-use crate::{
-    broker::micro::{Stats, WORKER_SERVICE},
-    broker::{BrokerFault, nats::NatsClient},
-    config::Gathered,
-    contract::Subjects,
-    worker::WorkerReport,
-};
+use crate::{broker::BrokerFault, config::Gathered};
 
 /// Between two readings.
 const READ_EVERY: Duration = Duration::from_secs(1);
@@ -93,38 +87,6 @@ fn draw(args: &ListArgs, world: &World, listing: &impl Listing) -> std::io::Resu
 fn table_of(listing: &impl Listing) -> String {
     let (head, rows) = listing.rows();
     table(head, rows)
-}
-
-/// What the workers of this fleet say of themselves: for each, its targets as it serves them.
-pub(super) async fn reports(
-    nats: &NatsClient,
-    subjects: &Subjects,
-) -> Result<Vec<Vec<(String, WorkerReport)>>, BrokerFault> {
-    let found = nats.services(WORKER_SERVICE).await?;
-    let ours = |stats: &Stats| {
-        let prefix = stats.metadata.get("prefix");
-        prefix.is_some_and(|prefix| prefix == subjects.prefix())
-    };
-    let reports = |stats: Stats| {
-        let endpoints = stats.endpoints.into_iter();
-        endpoints
-            .filter_map(|it| Some((it.name, serde_json::from_value(it.data).ok()?)))
-            .collect()
-    };
-    Ok(found.into_iter().filter(ours).map(reports).collect())
-}
-
-/// The target of each endpoint of each worker of this fleet.
-pub(super) async fn serving(
-    nats: &NatsClient,
-    subjects: &Subjects,
-) -> Result<Vec<String>, BrokerFault> {
-    let reports = reports(nats, subjects).await?;
-    Ok(reports
-        .into_iter()
-        .flatten()
-        .map(|(target, _)| target)
-        .collect())
 }
 
 /// A duration as people read it, to the second.

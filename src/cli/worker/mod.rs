@@ -18,7 +18,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 pub use self::fault::WorkerFault;
-pub(super) use self::parts::circuits_of;
 use crate::{
     config::{Config, Environment, Flag},
     contract::PurutoName,

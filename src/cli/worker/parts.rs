@@ -9,17 +9,15 @@ use super::{
 };
 use crate::{
     broker::StreamName,
-    circuit::CircuitName,
     clock::{Chance, Clock, WRONG_CLOCK},
     config::{Config, Environment, RuntimeConfig},
     contract::{Limits, PurutoName},
     handler::crash::{CRASH_AT, CrashAt},
     pipeline::{DelegationRules, Served, Service, Slots},
-    puruto::{Fleet, WorkerSpec},
+    puruto::Fleet,
     runtime::{
         self,
         budget::{BudgetRules, RetryBudget},
-        config::ProviderConfig,
         connector::transport::{ConnectionLimit, PoolRules, Pools},
         fleet::Alone,
     },
@@ -100,25 +98,6 @@ pub(super) fn served(
             Ok((Arc::new(served), slots))
         })
         .collect()
-}
-
-/// The circuits of the model servers that a Puruto calls, the one that is asked first first. A key
-/// that is not at hand here is none of them.
-pub(in crate::cli) fn circuits_of(
-    spec: &WorkerSpec,
-    environment: &Environment,
-) -> Vec<CircuitName> {
-    let chance = Chance::system();
-    let shared = runtime::Shared::new(Clock::system(), chance, Arc::new(()));
-    let lookup = |name: &str| {
-        environment
-            .lookup(name)
-            .or_else(|| Some("unknown".to_owned()))
-    };
-    let open = |config: &ProviderConfig| config.connect(lookup, &shared).ok();
-    let opened = spec.work.models().into_iter().filter_map(open);
-    let real = opened.filter(runtime::connector::Connector::is_real);
-    real.map(|it| it.circuit()).collect()
 }
 
 /// How much may be delegated.

@@ -4,22 +4,16 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::facts::{Ahead, Ending, Facts, Server, Stands, Trouble};
+use super::facts::{Ahead, Ending, Facts, Stands};
 use crate::{
-    circuit::{Admission, BreakerRules, CircuitName, Ended, Outcome, PassId, Spent},
-    cli::{
-        listing,
-        session::{Whole, World},
-        worker::circuits_of,
-    },
     client::{ClientFault, Queued, Sought, Standing, Status},
-    clock::{Chance, Clock, WallTime},
-    config::{Environment, Gathered},
-    contract::{Deadline, ErrorCode, Header, InvocationResult, Outcome as Came, PurutoName},
+    clock::WallTime,
+    contract::{Deadline, ErrorCode, Header, InvocationResult, Outcome, PurutoName, RequestId},
+    inspect::{Onlooker, Server, circuits_of, reports},
     policy::PolicySet,
     puruto::Fleet,
     store::{
-        Circuits, RequestKey, Waits as _,
+        RequestKey, Waits as _,
         kin::{Child, WaitsOn},
     },
 };
@@ -33,32 +27,30 @@ const CHILDREN_MAX: usize = 8;
 /// ... and how deep.
 const DEPTH_MAX: usize = 16;
 
-/// Looks, as somebody who has these connections.
-pub(super) struct Looking {
-    clock: Clock,
-    chance: Chance,
-    environment: Environment,
-    pub(super) fleet: Whole,
-    /// The workers that are alive: for each its targets and what its session is called.
+/// Looks at requests, by the workers that were there when it began.
+#[derive(Debug)]
+pub struct Looking<'o> {
+    onlooker: &'o Onlooker,
     workers: Vec<Worker>,
     purutos: Option<Fleet>,
     policies: PolicySet,
 }
 
+/// A worker that is alive: its targets and what its session is called.
+#[derive(Debug)]
 struct Worker {
     name: String,
     session: Option<String>,
     targets: Vec<String>,
 }
 
-impl Looking {
-    pub(super) async fn begin(
-        world: &World,
-        gathered: &Gathered,
-        fleet: Whole,
-    ) -> Result<Self, ClientFault> {
-        let config = &gathered.config;
-        let reports = listing::reports(fleet.nats(), &config.nats.prefix).await?;
+impl<'o> Looking<'o> {
+    /// Sees who is there.
+    ///
+    /// # Errors
+    /// There is no connection to the broker.
+    pub async fn begin(onlooker: &'o Onlooker) -> Result<Self, ClientFault> {
+        let reports = reports(&onlooker.nats, &onlooker.subjects).await?;
         let workers = reports.into_iter().filter_map(|endpoints| {
             let report = endpoints.first()?.1.clone();
             Some(Worker {
@@ -70,17 +62,44 @@ impl Looking {
         Ok(Self {
             workers: workers.collect(),
             // Where the workers folder is elsewhere, nothing is said of models.
-            purutos: Fleet::load(&config.worker.workers_dir).ok(),
-            policies: PolicySet::load(&config.worker.workers_dir).0,
-            clock: world.clock.clone(),
-            chance: world.chance.clone(),
-            environment: world.environment.clone(),
-            fleet,
+            purutos: Fleet::load(&onlooker.workers_dir).ok(),
+            policies: PolicySet::load(&onlooker.workers_dir).0,
+            onlooker,
         })
     }
 
+    /// What is found of the one request with this id, of one target or of all.
+    ///
+    /// # Errors
+    /// Broker or store did not answer, no such request is known, or several targets have one.
+    pub async fn why(
+        &self,
+        id: &RequestId,
+        target: Option<&PurutoName>,
+    ) -> Result<Facts, ClientFault> {
+        let client = &self.onlooker.client;
+        let request = id.clone();
+        let found = client.status(id, target).await?;
+        let mut targets: Vec<_> = found.into_iter().filter_map(|it| it.target).collect();
+        if targets.is_empty() {
+            let queued = client.queued(Sought::Request(id), target).await?;
+            targets.extend(queued.into_iter().map(|it| it.target));
+            targets.dedup();
+        }
+        let target = match (targets.pop(), targets.is_empty(), target) {
+            (Some(only), true, _) => only,
+            (Some(last), false, _) => {
+                targets.push(last);
+                return Err(ClientFault::Ambiguous { request, targets });
+            }
+            (None, _, Some(named)) => named.clone(),
+            (None, _, None) => return Err(ClientFault::NotQueued { request }),
+        };
+        self.at(RequestKey { target, request }, None, 0).await
+    }
+
     /// What is found of it; `child` is how its parent knows it, if it has one.
-    pub(super) fn at<'a>(
+    fn at<'a>(
         &'a self,
         key: RequestKey,
         child: Option<&'a Child>,
@@ -88,7 +107,7 @@ impl Looking {
     ) -> BoxFuture<'a, Result<Facts, ClientFault>> {
         Box::pin(async move {
             let RequestKey { target, request } = &key;
-            let found = self.fleet.client.status(request, Some(target)).await?;
+            let found = self.onlooker.client.status(request, Some(target)).await?;
             let status = found.into_iter().next();
             let is_done = status
                 .as_ref()
@@ -97,10 +116,10 @@ impl Looking {
                 None
             } else {
                 let sought = Sought::Request(request);
-                let queued = self.fleet.client.queued(sought, Some(target)).await?;
+                let queued = self.onlooker.client.queued(sought, Some(target)).await?;
                 queued.into_iter().next()
             };
-            let now = self.clock.now();
+            let now = self.onlooker.clock.now();
             let deadline = child.map(|it| it.deadline);
             let deadline = deadline.or_else(|| queued.as_ref().map(|it| self.deadline_of(it)));
             let servers = if is_done {
@@ -168,12 +187,12 @@ impl Looking {
 
     async fn queued(&self, queued: &Queued, workers: usize) -> Result<Stands, ClientFault> {
         let Queued { target, lane, .. } = queued;
-        let delivered = self.fleet.nats().delivered_up_to(target, *lane).await?;
+        let delivered = self.onlooker.nats.delivered_up_to(target, *lane).await?;
         let ahead = match delivered {
             None => Ahead::NoLane,
             Some(delivered) if delivered >= queued.message.sequence => Ahead::Delivered,
             Some(delivered) => {
-                let counted = self.fleet.client.ahead_of(queued, delivered, AHEAD_MAX);
+                let counted = self.onlooker.client.ahead_of(queued, delivered, AHEAD_MAX);
                 match counted.await? {
                     AHEAD_MAX => Ahead::AtLeast(AHEAD_MAX),
                     ahead => Ahead::Exactly(ahead),
@@ -188,7 +207,7 @@ impl Looking {
     }
 
     async fn waiting(&self, key: &RequestKey, depth: usize) -> Result<Stands, ClientFault> {
-        let wait = self.fleet.store().wait(key).await?;
+        let wait = self.onlooker.store.wait(key).await?;
         let Some(wait) = wait else {
             return Ok(Stands::GivenBack {
                 workers: self.workers_of(&key.target),
@@ -237,46 +256,22 @@ impl Looking {
             return Vec::new();
         };
         let mut troubled = Vec::new();
-        for circuit in circuits_of(spec, &self.environment) {
-            if let Some(trouble) = self.trouble_of(&circuit).await {
+        for circuit in circuits_of(spec, &self.onlooker.environment) {
+            // A store that does not say is no reason to say nothing of the rest.
+            if let Ok(Some(trouble)) = self.onlooker.trouble(&circuit).await {
                 let name = circuit.as_str().to_owned();
                 troubled.push(Server { name, trouble });
             }
         }
         troubled
     }
-
-    /// A store that does not say is no reason to say nothing of the rest.
-    async fn trouble_of(&self, circuit: &CircuitName) -> Option<Trouble> {
-        let nothing = Outcome {
-            pass: PassId::fresh(&self.chance),
-            generation: None,
-            rules: BreakerRules::default(),
-            ended: Ended::Neutral,
-            retry_after: None,
-            spent: Spent::Unsent,
-        };
-        match Circuits::report(self.fleet.store(), circuit, &nothing)
-            .await
-            .ok()?
-        {
-            Admission::Admitted(_) => None,
-            Admission::Refused(refusal) => Some(Trouble::Open {
-                failed_percent: refusal.failed_percent,
-                retry_in: refusal.retry_in,
-            }),
-            Admission::Throttled(throttled) => Some(Trouble::Throttled {
-                wait: throttled.wait,
-            }),
-        }
-    }
 }
 
 fn ending(result: Option<InvocationResult>) -> Ending {
     match result.map(|it| it.outcome) {
         None => Ending::Forgotten,
-        Some(Came::Ok(_)) => Ending::Ok,
-        Some(Came::Error(error)) => Ending::Error {
+        Some(Outcome::Ok(_)) => Ending::Ok,
+        Some(Outcome::Error(error)) => Ending::Error {
             good: (error.code == ErrorCode::BudgetExhausted)
                 .then(|| {
                     error

@@ -5,26 +5,35 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::facts::{Ahead, Ending, Facts, Server, Stands, Trouble};
+use super::facts::{Ahead, Ending, Facts, Stands};
+use crate::{
+    contract::Lane,
+    inspect::{Server, Trouble},
+};
 
 /// One reason, as deep below the request that was asked about as the chain goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reason {
-    pub(super) depth: usize,
+pub struct Reason {
+    /// How deep.
+    pub depth: usize,
     /// A stable word for programs.
-    pub(super) kind: &'static str,
-    pub(super) text: String,
+    pub kind: &'static str,
+    /// The reason in words, for people.
+    pub text: String,
     request: String,
     target: String,
 }
 
 impl Reason {
     /// The request that it is about.
-    pub(super) fn of(&self) -> String {
+    #[must_use]
+    pub fn of(&self) -> String {
         format!("{} of {}", self.request, self.target)
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    /// For programs.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         json!({
             "depth": self.depth,
             "request_id": self.request,
@@ -36,7 +45,8 @@ impl Reason {
 }
 
 /// Every reason, from the request itself down to the root causes.
-pub(super) fn reasons(facts: &Facts) -> Vec<Reason> {
+#[must_use]
+pub fn reasons(facts: &Facts) -> Vec<Reason> {
     let mut reasons = Vec::new();
     explain(facts, 0, &mut reasons);
     reasons
@@ -168,7 +178,7 @@ fn done(ending: &Ending) -> (&'static str, String) {
     }
 }
 
-fn queued(lane: crate::contract::Lane, ahead: Ahead, workers: usize) -> (&'static str, String) {
+fn queued(lane: Lane, ahead: Ahead, workers: usize) -> (&'static str, String) {
     let workers = counted(workers as u64, "worker");
     let lane = lane.as_str();
     let text = match ahead {
@@ -210,6 +220,7 @@ fn trouble(server: &Server) -> String {
         Trouble::Open {
             failed_percent,
             retry_in,
+            ..
         } => format!(
             "the circuit breaker of its model ({name}) is open, {failed_percent} % of the calls \
              failed; it is tried again in {}",
@@ -249,10 +260,7 @@ fn rough(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        contract::{ErrorCode, Lane},
-        store::RequestKey,
-    };
+    use crate::{circuit::BreakerState, contract::ErrorCode, store::RequestKey};
 
     fn facts(id: &str, stands: Stands) -> Facts {
         Facts {
@@ -339,6 +347,7 @@ mod tests {
         let server = Server {
             name: "openai host m".to_owned(),
             trouble: Trouble::Open {
+                state: BreakerState::Open,
                 failed_percent: 80,
                 retry_in: Duration::from_millis(7_400),
             },

@@ -4,35 +4,44 @@ use std::time::Duration;
 
 use crate::{
     contract::{ErrorCode, Lane},
+    inspect::Server,
     store::RequestKey,
 };
 
 /// A request, with those that it waits for.
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
-    pub(super) key: RequestKey,
-    pub(super) stands: Stands,
+pub struct Facts {
+    /// The request.
+    pub key: RequestKey,
+    /// Where it stands.
+    pub stands: Stands,
     /// How long until its deadline, where that is known; nothing is left of one that has passed.
-    pub(super) left: Option<Duration>,
+    pub left: Option<Duration>,
     /// What is known of the model servers that its target calls.
-    pub(super) servers: Vec<Server>,
+    pub servers: Vec<Server>,
 }
 
 /// Where it stands.
 #[derive(Clone, Debug)]
-pub(super) enum Stands {
+pub enum Stands {
     /// It has its result.
     Done(Ending),
     /// There is neither a record of it nor a message.
     Unknown,
     /// Its message lies in its lane, and no worker has taken it yet.
     Queued {
+        /// Its lane.
         lane: Lane,
+        /// What lies before it.
         ahead: Ahead,
+        /// How many workers serve its target.
         workers: usize,
     },
     /// A worker gave it back; it is delivered again.
-    GivenBack { workers: usize },
+    GivenBack {
+        /// How many workers serve its target.
+        workers: usize,
+    },
     /// Somebody cancelled it, and it is about to end.
     Cancelling,
     /// A worker has it.
@@ -41,10 +50,14 @@ pub(super) enum Stands {
         worker: Option<String>,
         /// Since its first claim.
         since: Duration,
+        /// Which execution this is, from 1.
         attempt: u32,
     },
     /// The worker that has it is dead.
-    Orphaned { workers: usize },
+    Orphaned {
+        /// How many workers serve its target.
+        workers: usize,
+    },
     /// It waits for others.
     Waiting {
         /// How many have to end.
@@ -62,10 +75,14 @@ pub(super) enum Stands {
 
 /// How it ended.
 #[derive(Clone, Debug)]
-pub(super) enum Ending {
+pub enum Ending {
+    /// Well.
     Ok,
+    /// With an error.
     Error {
+        /// Which.
         code: ErrorCode,
+        /// In words.
         message: String,
         /// The budget or limit of which it says that it is used up.
         good: Option<String>,
@@ -76,30 +93,13 @@ pub(super) enum Ending {
 
 /// How many requests lie before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ahead {
+pub enum Ahead {
+    /// So many.
     Exactly(u64),
+    /// So many, and more were not counted.
     AtLeast(u64),
     /// It was handed out already; whoever got it has not claimed it.
     Delivered,
     /// Nobody ever served its lane.
     NoLane,
-}
-
-/// What is known of a model server that has trouble.
-#[derive(Clone, Debug)]
-pub(super) struct Server {
-    pub(super) name: String,
-    pub(super) trouble: Trouble,
-}
-
-/// What keeps calls from it.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Trouble {
-    /// Its circuit breaker is open.
-    Open {
-        failed_percent: u32,
-        retry_in: Duration,
-    },
-    /// It asked to be left alone, or its limits are used up.
-    Throttled { wait: Duration },
 }
