@@ -56,3 +56,4 @@ mod traces;
 mod unserved;
 mod users;
 mod waiting;
+mod watched;

@@ -1,8 +1,9 @@
 //! The foreign clients that other tests drive the fleet with: they are there and reach a server,
 //! and where one cannot be had that is said or fails. And servers of tools that others wrote, as
-//! agents use them.
+//! agents use them; and alerts, as the tool of Prometheus judges them.
 
 mod mcp;
+mod promtool;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -18,6 +19,7 @@ use support::foreign::{
     Missing, Runner, aimock, llmock, nats_cli,
     nats_cli::NatsCli,
     need, need_for,
+    promtool::Promtool,
     python::{NATS_PY, Python},
     python_with_nats,
 };
@@ -92,6 +94,7 @@ async fn on_a_machine_without_go_and_python_it_is_said_what_is_missing() {
 
     let nats = NatsCli::obtain(&bare, None, "nats://127.0.0.1:1").await;
     let python = Python::obtain(&bare).await;
+    let promtool = Promtool::obtain(&bare, None).await;
     let judge = llmock::start(&bare, &[]).await;
     let front = aimock::start(&bare, &[]).await;
 
@@ -109,6 +112,11 @@ async fn on_a_machine_without_go_and_python_it_is_said_what_is_missing() {
     assert_eq!(
         python.expect_err("no python").to_string(),
         "Python with nats-py cannot be had: python3 is not on PATH"
+    );
+    assert_eq!(
+        promtool.expect_err("no apt-get").to_string(),
+        "promtool cannot be had: apt-get is not on PATH; \
+         install Debian's package prometheus, or name the program in PURUTO_PROMTOOL"
     );
     assert!(!folder.path().join("tools").join("incoming").exists());
 }

@@ -1,6 +1,6 @@
 //! What nobody here wrote: the `nats` command line and `nats-py`, which are clients of NATS,
-//! `llmock`, `aimock` and a small real model, which are model servers, and `mcp`, with which servers
-//! of tools are written.
+//! `llmock`, `aimock` and a small real model, which are model servers, `mcp`, with which servers of
+//! tools are written, and `promtool`, which judges alerts.
 //!
 //! Owns where they are found or installed, and what becomes of a test where one cannot be had. A
 //! test asks with [`need`]:
@@ -17,6 +17,7 @@ pub(crate) mod llmock;
 pub(crate) mod mcp;
 pub(crate) mod mock;
 pub(crate) mod nats_cli;
+pub(crate) mod promtool;
 pub(crate) mod python;
 
 use std::{
@@ -29,13 +30,19 @@ use puruto_fleet::{
     dev::{error::DevError, model::ModelServer},
 };
 
-use self::{mcp::PythonWithMcp, mock::Mock, nats_cli::NatsCli, python::Python};
+use self::{mcp::PythonWithMcp, mock::Mock, nats_cli::NatsCli, promtool::Promtool, python::Python};
 use super::{guard, places, say};
 
 /// The `nats` command line for the servers at `url`, built first on a machine that has none.
 pub(crate) async fn nats_cli(url: &str) -> Result<NatsCli, Missing> {
     let named = env::var_os(nats_cli::VARIABLE).map(PathBuf::from);
     NatsCli::obtain(&places(), named, url).await
+}
+
+/// `promtool`, unpacked first on a machine that has none.
+pub(crate) async fn promtool() -> Result<Promtool, Missing> {
+    let named = env::var_os(promtool::VARIABLE).map(PathBuf::from);
+    Promtool::obtain(&places(), named).await
 }
 
 /// A Python with `nats-py`, which is fetched first on a machine that has not got it.

@@ -10,6 +10,7 @@
 pub(crate) mod asking;
 pub(crate) mod doorman;
 pub(crate) mod foreign;
+pub(crate) mod promql;
 pub(crate) mod raw;
 pub(crate) mod users;
 

@@ -6,11 +6,14 @@
 
 #![expect(
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "a helper of a test fails it as the test itself would"
 )]
 
+mod alerts;
 mod containers;
 mod crates;
+mod dashboards;
 mod files;
 mod layers;
 mod manifest;
@@ -18,6 +21,8 @@ mod paths;
 mod planted;
 mod project;
 mod promises;
+#[path = "../support/promql/mod.rs"]
+mod promql;
 mod unfinished;
 
 use std::path::Path;
@@ -114,4 +119,18 @@ fn containers_are_reached_from_this_machine_alone() {
 #[test]
 fn a_worker_in_a_container_may_drain_to_its_end() {
     hold(containers::impatient);
+}
+
+#[test]
+fn an_alert_asks_for_what_is_exported_and_says_what_to_do() {
+    hold(alerts::unknown);
+    hold(alerts::unexplained);
+    hold(alerts::untested);
+}
+
+#[test]
+fn the_dashboard_can_be_imported_and_shows_all_that_is_exported() {
+    hold(dashboards::malformed);
+    hold(dashboards::unknown);
+    hold(dashboards::unshown);
 }
