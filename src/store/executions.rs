@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{RequestKey, StoreFault};
 use crate::{
     clock::WallTime,
-    contract::{CorrelationId, Deadline, Fingerprint},
+    contract::{CorrelationId, Deadline, Fingerprint, RequestId},
 };
 
 /// How long an execution is remembered after its deadline: longer than its result is kept, so that
@@ -17,7 +17,7 @@ use crate::{
 pub const EXECUTION_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Executions of one owner that are listed at most; the oldest are listed no longer.
-pub const LISTED_MAX: u32 = 10_000;
+pub const LISTED_MAX: usize = 10_000;
 
 /// Whose an execution is: the digest of a proven identity, so that no name of anybody stands in a
 /// key. Two owners never see each other's executions, since the owner is part of each one's name.
@@ -72,18 +72,28 @@ pub enum Begun {
     Conflict,
 }
 
+/// Whether an execution is found without its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// Its owner finds it among theirs.
+    Yes,
+    /// Whoever knows its id finds it, and nobody else.
+    No,
+}
+
 /// Where a list of executions goes on: behind this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedAfter {
     /// When it was started.
     pub created: WallTime,
     /// Its request's id.
-    pub id: Box<str>,
+    pub id: RequestId,
 }
 
 /// The executions of each owner.
 pub trait Executions: Send + Sync + 'static {
-    /// Writes an execution down before its request is published, unless its id was begun before.
+    /// Writes an execution down before its request is published, unless its id was begun before. One
+    /// that is not `listed` is found by whoever knows its id.
     ///
     /// # Errors
     /// The store did not answer in time or refused; beginning again does no harm.
@@ -91,6 +101,7 @@ pub trait Executions: Send + Sync + 'static {
         &self,
         owner: &Owner,
         execution: &Execution,
+        listed: Listed,
     ) -> impl Future<Output = Result<Begun, StoreFault>> + Send;
 
     /// The execution of this owner with this id; nothing where it is somebody else's.
@@ -100,11 +111,11 @@ pub trait Executions: Send + Sync + 'static {
     fn find(
         &self,
         owner: &Owner,
-        id: &str,
+        id: &RequestId,
     ) -> impl Future<Output = Result<Option<Execution>, StoreFault>> + Send;
 
-    /// An owner's executions, the latest first, at most `most`, behind `after`. Those of the same
-    /// millisecond stand in the order of their ids.
+    /// An owner's listed executions, the latest first, at most `most`, behind `after`. Those of the
+    /// same millisecond stand in the order of their ids, the last first.
     ///
     /// # Errors
     /// The store did not answer in time or refused.

@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use super::{
-    super::{RequestKey, SessionId},
+    super::{RequestKey, SessionId, executions::Owner},
     options::{KeyPrefix, Partitions, RedisOptions, Spread},
 };
-use crate::{circuit::CircuitName, contract::CorrelationId};
+use crate::{
+    circuit::CircuitName,
+    contract::{CorrelationId, RequestId},
+};
 
 /// One of the partitions, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +86,17 @@ impl Keys {
     /// The index of the waiting requests in each partition, in groups that may go into one call.
     pub(super) fn waits(&self) -> Vec<Vec<String>> {
         self.everywhere("waits", "")
+    }
+
+    /// The key of an owner's execution; both of an owner's kinds of keys lie in one partition.
+    pub(super) fn execution(&self, owner: &Owner, id: &RequestId) -> String {
+        let partition = self.partition_of(owner.as_str());
+        self.key(partition, "exec:", &format!("{owner}:{id}"))
+    }
+
+    /// The list of an owner's executions.
+    pub(super) fn executions(&self, owner: &Owner) -> String {
+        self.key(self.partition_of(owner.as_str()), "execs:", owner.as_str())
     }
 
     /// Where a chain's first requests are found.

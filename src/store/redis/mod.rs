@@ -8,6 +8,7 @@ mod batcher;
 mod call;
 mod circuits;
 mod dial;
+mod executions;
 mod fault;
 mod items;
 mod keeper;

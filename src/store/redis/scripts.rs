@@ -45,6 +45,8 @@ scripts! {
     CORRECT = "correct",
     DECIDE = "decide",
     DUE = "due" with "kin",
+    EXECUTION_BEGIN = "execution_begin",
+    EXECUTION_LIST = "execution_list",
     INTEND = "intend",
     LEAD = "lead",
     LET_GO = "let_go" with "kin" with "run" with "rest",

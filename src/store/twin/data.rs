@@ -17,6 +17,7 @@ use super::{
     },
     circuits::Board,
     entry::{Entry, Origin, Owner, State},
+    executions::Started,
     runs::AgentRun,
     supervision::Roster,
 };
@@ -34,6 +35,7 @@ pub(super) struct Data {
     pub(super) sessions: HashMap<SessionId, Life>,
     pub(super) roster: Roster,
     pub(super) board: Board,
+    pub(super) started: Started,
     pub(super) held: HashMap<SessionId, BTreeMap<RequestKey, AckToken>>,
     pub(super) records: HashMap<RequestKey, Entry>,
     pub(super) runs: HashMap<RequestKey, AgentRun>,
@@ -61,6 +63,7 @@ impl Data {
             sessions: HashMap::new(),
             roster: Roster::default(),
             board: Board::default(),
+            started: Started::default(),
             held: HashMap::new(),
             records: HashMap::new(),
             runs: HashMap::new(),
@@ -77,6 +80,7 @@ impl Data {
         self.sessions.clear();
         self.roster = Roster::default();
         self.board = Board::default();
+        self.started = Started::default();
         self.held.clear();
         self.records.clear();
         self.runs.clear();

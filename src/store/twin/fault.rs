@@ -60,6 +60,12 @@ pub enum Op {
     RunEvents,
     /// [`crate::store::Runs::checkpoint`].
     Checkpoint,
+    /// [`crate::store::executions::Executions::begin`].
+    ExecutionBegin,
+    /// [`crate::store::executions::Executions::find`].
+    ExecutionFind,
+    /// [`crate::store::executions::Executions::list`].
+    ExecutionList,
     /// [`crate::store::Waits::park`].
     Park,
     /// [`crate::store::Waits::intend`].
@@ -123,6 +129,9 @@ impl Op {
             Self::RunRead => "run_read",
             Self::RunEvents => "run_events",
             Self::Checkpoint => "checkpoint",
+            Self::ExecutionBegin => "execution_begin",
+            Self::ExecutionFind => "execution",
+            Self::ExecutionList => "execution_list",
             Self::Park => "park",
             Self::Intend => "intend",
             Self::LetGo => "let_go",

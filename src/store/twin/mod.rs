@@ -7,6 +7,7 @@
 mod circuits;
 mod data;
 mod entry;
+mod executions;
 mod fault;
 mod ports;
 mod relations;

@@ -5,6 +5,7 @@ mod cancel;
 mod circuits;
 mod claims;
 mod commits;
+mod executions;
 mod exhausted;
 mod family;
 mod origins;
@@ -129,6 +130,13 @@ promises! {
         a_cancel_ends_the_wait_for_a_verdict,
         what_was_approved_may_wait_for_children_of_its_own,
         a_chain_is_found_by_its_id;
+    executions:
+        an_execution_is_begun_once_and_known_again,
+        another_request_under_the_same_id_is_a_conflict,
+        nobody_finds_or_lists_what_is_anothers,
+        a_list_goes_on_where_it_was_left,
+        what_is_not_listed_is_found_by_its_id_alone,
+        the_oldest_of_very_many_are_listed_no_longer;
     circuits:
         more_than_half_of_at_least_ten_attempts_open_a_circuit,
         five_probes_are_let_through_and_no_sixth,

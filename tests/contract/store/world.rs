@@ -11,6 +11,7 @@ use puruto_fleet::{
         AckToken, Attempt, Circuits, Claim, ClaimAnswer, Claimed, Claims, Commit, CommitAnswer,
         Exhausted, Nonce, Record, Records, RequestKey, Runs, SessionId, Sessions, Supervision,
         Waits,
+        executions::Executions,
         redis::{RedisOptions, RedisStore, Spread},
         twin::StoreTwin,
     },
@@ -21,7 +22,15 @@ use crate::support;
 
 /// A store that starts empty, and what happens to it from outside.
 pub(super) trait World {
-    type Store: Claims + Sessions + Records + Supervision + Circuits + Waits + Runs + Clone;
+    type Store: Claims
+        + Sessions
+        + Records
+        + Supervision
+        + Circuits
+        + Waits
+        + Runs
+        + Executions
+        + Clone;
 
     fn store(&self) -> &Self::Store;
     /// Ends a session as its time to live would.
