@@ -18,8 +18,8 @@ use crate::{
     broker::{BrokerFault, Headers, PublishAck},
     clock::{Chance, Clock},
     contract::{
-        ErrorCode, InvocationRequest, InvocationResult, PROMPT_BYTES_MAX, PurutoName, ResultError,
-        Subjects, TimeoutSec,
+        ErrorCode, InvocationRequest, InvocationResult, PurutoName, ResultError, Subjects,
+        TimeoutSec,
     },
     policy::LivePolicies,
     store::Records,
@@ -106,7 +106,7 @@ impl<E: Exchange, R: Records> Client<E, R> {
     /// After a time-out of the broker the request may be stored all the same; asking again with
     /// the same `request_id` gets the same result.
     pub async fn invoke(&self, invocation: Invocation) -> Result<Invoked<E>, ClientFault> {
-        let prepared = self.prepared(invocation)?;
+        let prepared = self.prepare(invocation)?;
         self.ask(prepared).await
     }
 
@@ -119,7 +119,7 @@ impl<E: Exchange, R: Records> Client<E, R> {
         &self,
         invocation: Invocation,
     ) -> Result<(Invoked<E>, Hearing<E>), ClientFault> {
-        let prepared = self.prepared(invocation)?;
+        let prepared = self.prepare(invocation)?;
         let InvocationRequest {
             correlation_id,
             request_id,
@@ -128,14 +128,6 @@ impl<E: Exchange, R: Records> Client<E, R> {
         let arrivals = self.exchange.listen(correlation_id, request_id).await?;
         let invoked = self.ask(prepared).await?;
         Ok((invoked, Hearing::new(arrivals)))
-    }
-
-    fn prepared(&self, invocation: Invocation) -> Result<Prepared, ClientFault> {
-        let bytes = invocation.prompt.len();
-        if bytes > PROMPT_BYTES_MAX {
-            return Err(ClientFault::PromptTooLong { bytes });
-        }
-        Ok(invocation.prepare(&self.settings.clock, &self.settings.chance))
     }
 
     async fn ask(&self, prepared: Prepared) -> Result<Invoked<E>, ClientFault> {
@@ -167,7 +159,7 @@ impl<E: Exchange, R: Records> Client<E, R> {
     }
 
     /// Why the request would be refused without anything being published.
-    async fn refusal(
+    pub(super) async fn refusal(
         &self,
         request: &InvocationRequest,
     ) -> Result<Option<ResultError>, ClientFault> {
@@ -206,7 +198,7 @@ impl<E: Exchange, R: Records> Client<E, R> {
     }
 
     /// How long the request may take from now on.
-    fn time_for(&self, prepared: &Prepared) -> Duration {
+    pub(super) fn time_for(&self, prepared: &Prepared) -> Duration {
         let Prepared {
             request, deadline, ..
         } = prepared;
@@ -217,7 +209,7 @@ impl<E: Exchange, R: Records> Client<E, R> {
         deadline.map_or(own, |deadline| own.min(deadline.since(now)))
     }
 
-    async fn publish(&self, prepared: &Prepared) -> Result<PublishAck, BrokerFault> {
+    pub(super) async fn publish(&self, prepared: &Prepared) -> Result<PublishAck, BrokerFault> {
         let subject = prepared.subject(&self.settings.subjects);
         self.publish_surely(&subject, &prepared.headers, prepared.body())
             .await

@@ -12,6 +12,7 @@ use crate::{
         ActionName, CorrelationId, Fingerprint, Header, Hop, InvocationRequest, Lane, PurutoName,
         RequestId, Subjects, TimeoutSec, message_id,
     },
+    store::RequestKey,
     telemetry::propagation::{self, TraceContext},
 };
 
@@ -109,8 +110,8 @@ impl Invocation {
 }
 
 /// A request that is ready to be published.
-#[derive(Debug)]
-pub(super) struct Prepared {
+#[derive(Clone, Debug)]
+pub struct Prepared {
     pub(super) request: InvocationRequest,
     pub(super) fingerprint: Fingerprint,
     pub(super) lane: Lane,
@@ -119,6 +120,27 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    /// The request, with its ids.
+    #[must_use]
+    pub const fn request(&self) -> &InvocationRequest {
+        &self.request
+    }
+
+    /// What tells it from another request under the same id.
+    #[must_use]
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// Its record's name.
+    #[must_use]
+    pub fn key(&self) -> RequestKey {
+        RequestKey {
+            target: self.request.target.clone(),
+            request: self.request.request_id.clone(),
+        }
+    }
+
     pub(super) fn subject(&self, subjects: &Subjects) -> String {
         subjects.invoke(&self.request.target, self.lane)
     }

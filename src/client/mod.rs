@@ -23,6 +23,7 @@ mod reading;
 mod relay;
 mod runs;
 mod status;
+mod submit;
 mod verdict;
 mod watch;
 
@@ -38,7 +39,7 @@ pub use self::{
     fault::ClientFault,
     following::Following,
     hearing::{Heard, Hearing},
-    invocation::Invocation,
+    invocation::{Invocation, Prepared},
     lazy::LazyRecords,
     letters::{Demand, FoundLetters, LetterFilter, Refusal, Replay},
     pending::Pending,
@@ -47,5 +48,6 @@ pub use self::{
     relay::Relayed,
     runs::Begun,
     status::{Standing, Status},
+    submit::Submitted,
     watch::Watch,
 };

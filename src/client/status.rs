@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Client, ClientFault, Exchange, reading::read};
 use crate::{
+    clock::WallTime,
     contract::{CorrelationId, Header, InvocationResult, PurutoName, RequestId},
     store::{Record, RecordState, Records, RequestKey, SessionId, kin::WaitsOn},
 };
@@ -46,10 +47,53 @@ pub struct Status {
     pub correlation: Option<CorrelationId>,
     /// How often it was executed, where that is known.
     pub attempts: Option<u32>,
+    /// When it was first claimed, where that is known.
+    pub first_claimed: Option<WallTime>,
     /// How long since the first claim; until the commit when it is done.
     pub age: Option<Duration>,
     /// Where it stands.
     pub standing: Standing,
+}
+
+impl Standing {
+    /// Where a request stands whose record says this; the result of a tombstone stands elsewhere.
+    ///
+    /// # Errors
+    /// What stands in the record is no result.
+    pub(super) fn by(state: RecordState) -> Result<Self, ClientFault> {
+        Ok(match state {
+            RecordState::Intended => Self::Intended,
+            RecordState::Flagged => Self::Flagged,
+            RecordState::Waiting { on, cancelled } => Self::Waiting { on, cancelled },
+            RecordState::Held {
+                owner,
+                owner_alive,
+                cancelled,
+            } => Self::Claimed {
+                owner,
+                owner_alive,
+                cancelled,
+            },
+            RecordState::Released => Self::Released,
+            RecordState::Done { result } => {
+                let read = |bytes: bytes::Bytes| read("the record", &bytes);
+                Self::Done(result.map(read).transpose()?)
+            }
+        })
+    }
+}
+
+impl Status {
+    pub(super) fn by(target: PurutoName, record: Record, standing: Standing) -> Self {
+        Self {
+            target: Some(target),
+            correlation: record.correlation,
+            attempts: Some(record.attempts),
+            first_claimed: record.first_claimed,
+            age: Some(record.age),
+            standing,
+        }
+    }
 }
 
 impl<E: Exchange, R: Records> Client<E, R> {
@@ -123,41 +167,14 @@ impl<E: Exchange, R: Records> Client<E, R> {
     }
 
     async fn status_by(&self, key: RequestKey, record: Record) -> Result<Status, ClientFault> {
-        let Record {
-            state,
-            correlation,
-            attempts,
-            age,
-            ..
-        } = record;
-        let standing = match state {
-            RecordState::Intended => Standing::Intended,
-            RecordState::Flagged => Standing::Flagged,
-            RecordState::Waiting { on, cancelled } => Standing::Waiting { on, cancelled },
-            RecordState::Held {
-                owner,
-                owner_alive,
-                cancelled,
-            } => Standing::Claimed {
-                owner,
-                owner_alive,
-                cancelled,
-            },
-            RecordState::Released => Standing::Released,
-            RecordState::Done {
-                result: Some(bytes),
-            } => Standing::Done(Some(read("the record", &bytes)?)),
+        let standing = match record.state.clone() {
             RecordState::Done { result: None } => {
-                Standing::Done(self.published(correlation.as_ref(), &key.request).await?)
+                let published = self.published(record.correlation.as_ref(), &key.request);
+                Standing::Done(published.await?)
             }
+            state => Standing::by(state)?,
         };
-        Ok(Status {
-            target: Some(key.target),
-            correlation,
-            attempts: Some(attempts),
-            age: Some(age),
-            standing,
-        })
+        Ok(Status::by(key.target, record, standing))
     }
 
     /// The result that stands in the stream for a record that is a tombstone.
@@ -195,6 +212,7 @@ impl<E: Exchange, R: Records> Client<E, R> {
             target: named,
             correlation: Some(result.correlation_id.clone()),
             attempts: header(Header::Attempt).and_then(|it| it.parse().ok()),
+            first_claimed: None,
             age: Some(result.duration),
             standing: Standing::Done(Some(result)),
         }))

@@ -114,8 +114,8 @@ impl<E: Exchange + Letters, R: Records> Client<E, R> {
         let standing = known.pop().map(|it| it.standing);
         let identity = judge(buried.letter.reason, id, standing.as_ref());
         Ok(match (identity, demand) {
-            (Ok(identity), _) => Ok(self.prepare(buried, readable, identity)),
-            (Err(_), Demand::Forced) => Ok(self.prepare(buried, readable, Identity::Fresh)),
+            (Ok(identity), _) => Ok(self.replayed_as(buried, readable, identity)),
+            (Err(_), Demand::Forced) => Ok(self.replayed_as(buried, readable, Identity::Fresh)),
             (Err(refusal), Demand::Usual) => Err(refusal),
         })
     }
@@ -160,7 +160,12 @@ impl<E: Exchange + Letters, R: Records> Client<E, R> {
         })
     }
 
-    fn prepare(&self, buried: &BuriedLetter, readable: Readable<'_>, identity: Identity) -> Replay {
+    fn replayed_as(
+        &self,
+        buried: &BuriedLetter,
+        readable: Readable<'_>,
+        identity: Identity,
+    ) -> Replay {
         let Readable {
             headers,
             target,
