@@ -58,7 +58,7 @@ impl<E: Happenings, R: Records> Client<E, R> {
         self.events_under(&filter).await
     }
 
-    async fn events_under(&self, filter: &str) -> Result<Vec<Event>, ClientFault> {
+    pub(super) async fn events_under(&self, filter: &str) -> Result<Vec<Event>, ClientFault> {
         let stored = self.exchange.stored_events(filter).await?;
         let read = |body: &Bytes| serde_json::from_slice(body).ok();
         Ok(stored.iter().filter_map(|it| read(&it.body)).collect())

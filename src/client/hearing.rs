@@ -30,7 +30,15 @@ impl<E: Exchange> fmt::Debug for Hearing<E> {
 
 impl<E: Exchange> Hearing<E> {
     pub(super) fn new(arrivals: E::Arrivals) -> Self {
-        let order = Order::default();
+        Self::from_index(arrivals, 0)
+    }
+
+    /// The message with index `next` is the first that has not been heard.
+    pub(super) const fn from_index(arrivals: E::Arrivals, next: u64) -> Self {
+        let order = Order {
+            next,
+            missed: false,
+        };
         Self { arrivals, order }
     }
 

@@ -9,6 +9,7 @@
 mod caller;
 mod cancel;
 mod chain;
+mod executions;
 mod fault;
 mod following;
 mod hearing;

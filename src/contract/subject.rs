@@ -191,6 +191,13 @@ impl Subjects {
         format!("{}.event.{}.>", self.prefix, token(correlation.as_str()))
     }
 
+    /// Everything that is told of one request of a chain.
+    #[must_use]
+    pub fn events_in(&self, correlation: &CorrelationId, request: &RequestId) -> String {
+        let (correlation, request) = (token(correlation.as_str()), token(request.as_str()));
+        format!("{}.event.{correlation}.{request}.*", self.prefix)
+    }
+
     /// Everything that is told of `request`, in whatever chain it belongs to.
     #[must_use]
     pub fn events_in_any_chain(&self, request: &RequestId) -> String {

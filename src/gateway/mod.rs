@@ -7,6 +7,10 @@
 
 /// Who asks, proven, and how much one may ask.
 pub mod auth;
+/// What a caller starts, sees, waits for and cancels, whatever door it came by.
+pub mod executions;
+/// Seam to the fleet as the gateway needs it.
+pub mod fleet;
 mod principal;
 
 pub use self::principal::Principal;
