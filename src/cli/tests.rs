@@ -72,8 +72,10 @@ impl Desk {
         };
         // Nothing listens there.
         let desk = desk.variable("NATS_URL", "nats://127.0.0.1:1");
-        let workers = desk.folder.path().join("workers").display().to_string();
+        let [workers, skills] =
+            ["workers", "skills"].map(|name| desk.folder.path().join(name).display().to_string());
         desk.variable("PURUTO_WORKER__WORKERS_DIR", &workers)
+            .variable("PURUTO_GATEWAY__SKILLS_DIR", &skills)
     }
 
     fn variable(mut self, name: &str, value: &str) -> Self {
@@ -271,6 +273,22 @@ fn check_fails_on_errors_alone_and_prints_for_scripts() {
         .map(|it| it["code"].as_str().unwrap())
         .collect();
     assert!(codes.contains(&"ipc-config-invalid-type"), "{codes:?}");
+}
+
+#[test]
+fn check_reads_the_skills_too_unless_another_folder_is_named() {
+    let desk = Desk::new().file("workers/puruto-a/.puruto-ipc.json", &policy("puruto-a"));
+    let desk = desk.file("skills/a.json", "{\"id\": \"a\"}");
+    let said = desk.types(&["check"]);
+    assert_eq!(said.exit, Exit::Error);
+    for place in ["skills/a.json#/id", "skills/a.json#/puruto"] {
+        assert!(said.stdout.contains(place), "{}", said.stdout);
+    }
+    let path = |name| desk.folder.path().join(name).display().to_string();
+    let [workers, skills] = ["workers", "skills"].map(path);
+    assert_eq!(desk.types(&["check", &workers]).exit, Exit::Ok);
+    let both = desk.types(&["check", &workers, "--skills", &skills]);
+    assert_eq!(both.exit, Exit::Error);
 }
 
 #[test]

@@ -12,5 +12,7 @@ pub mod executions;
 /// Seam to the fleet as the gateway needs it.
 pub mod fleet;
 mod principal;
+/// What the fleet offers, by descriptors.
+pub mod skills;
 
 pub use self::principal::Principal;

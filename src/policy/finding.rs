@@ -33,6 +33,11 @@ pub enum FindingCode {
     WorkerConfigMissingKey,
     /// The folder itself, its `prompt.md` or its `docs/`.
     InvalidPurutoFolder,
+    /// A skill's descriptor: no JSON object, a duplicate or unknown key, a value that makes no
+    /// sense, or a skill that nobody serves.
+    InvalidSkill,
+    /// A skill's descriptor: a key that it cannot do without.
+    SkillMissingKey,
 }
 
 impl FindingCode {
@@ -46,6 +51,8 @@ impl FindingCode {
             Self::InvalidWorkerConfig => "invalid-worker-config",
             Self::WorkerConfigMissingKey => "worker-config-missing-key",
             Self::InvalidPurutoFolder => "invalid-puruto-folder",
+            Self::InvalidSkill => "invalid-skill",
+            Self::SkillMissingKey => "skill-missing-key",
         }
     }
 }
@@ -172,6 +179,8 @@ mod tests {
             C::InvalidWorkerConfig,
             C::WorkerConfigMissingKey,
             C::InvalidPurutoFolder,
+            C::InvalidSkill,
+            C::SkillMissingKey,
         ] {
             assert_eq!(serde_json::to_value(code).expect("a string"), code.as_str());
         }

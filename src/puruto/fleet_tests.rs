@@ -193,12 +193,13 @@ fn the_shipped_folders_check_clean() {
             "puruto-echo",
             "puruto-financial",
             "puruto-research",
-            "puruto-reservations"
+            "puruto-reservations",
+            "puruto-translate"
         ]
     );
     assert_eq!(
         callers.map(|it| it.name.as_str()).collect::<Vec<_>>(),
-        ["puruto-cli"]
+        ["puruto-cli", "puruto-gateway"]
     );
     let is_a_program = |it: &Puruto| {
         matches!(

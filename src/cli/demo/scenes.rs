@@ -24,7 +24,7 @@ pub(super) struct Line {
 /// The person at a terminal, as the shipped Purutos have it.
 pub(super) const PERSON: &str = "puruto-cli";
 
-/// One for each Puruto that ships.
+/// One for each Puruto that the person may ask.
 pub(super) const SHIPPED: [Line; 5] = [
     Line {
         caller: PERSON,

@@ -54,9 +54,19 @@ impl AnswerSchema {
 
     /// In which ways `json`, the answer's content, breaks it: the first twenty.
     pub(crate) fn violations(&self, json: &Value) -> Vec<Violation> {
+        self.violations_in("content", json)
+    }
+
+    /// In which ways `json`, which stands in the field `root`, breaks it: the first twenty.
+    pub(crate) fn violations_in(&self, root: &str, json: &Value) -> Vec<Violation> {
         let errors = self.0.validator.iter_errors(json);
-        let violations = errors.flat_map(|error| violations::of(&error));
+        let violations = errors.flat_map(|error| violations::of(root, &error));
         violations.take(VIOLATIONS_MAX).collect()
+    }
+
+    /// Whether `json` holds it.
+    pub(crate) fn is_held_by(&self, json: &Value) -> bool {
+        self.0.validator.is_valid(json)
     }
 }
 

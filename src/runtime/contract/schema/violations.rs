@@ -17,8 +17,8 @@ const NAME_CHARS_MAX: usize = 60;
 const WORDS_CHARS_MAX: usize = 200;
 
 /// One violation for each property that is too much, and one for anything else.
-pub(super) fn of(error: &ValidationError<'_>) -> Vec<Violation> {
-    let at = path(error);
+pub(super) fn of(root: &str, error: &ValidationError<'_>) -> Vec<Violation> {
+    let at = path(root, error);
     let found = error.instance();
     match error.kind() {
         ValidationErrorKind::Required { property } => {
@@ -43,9 +43,9 @@ fn violation(field: &str, expected: &str, actual: &str) -> Violation {
     Violation::new(field, expected, actual)
 }
 
-/// `content.items[2].name`.
-fn path(error: &ValidationError<'_>) -> String {
-    let mut path = "content".to_owned();
+/// `content.items[2].name`, where the root is `content`.
+fn path(root: &str, error: &ValidationError<'_>) -> String {
+    let mut path = root.to_owned();
     for segment in error.instance_path().segments() {
         path += &match segment {
             LocationSegment::Property(property) => name(&property),
