@@ -35,6 +35,9 @@ pub mod handler;
 /// The fleet's Purutos as their folders describe them.
 pub mod puruto;
 
+/// Seam to hyper: whoever asks this process over HTTP, and within which bounds.
+pub mod http;
+
 /// Names of everything that is logged, traced and counted.
 pub mod telemetry;
 

@@ -1,9 +1,8 @@
 //! The worker's own port: `/metrics`, `/livez`, `/readyz`.
 //!
-//! Every connection is bounded: in number, in the size and count of its headers, in how long a
-//! request may take to arrive; no route reads a body. Never: a route that changes something.
+//! No route reads a body. Never: a route that changes something.
 
-use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use axum::{
     Router,
@@ -12,39 +11,24 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use hyper::server::conn::http1;
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
 use serde_json::json;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{sleep, timeout},
-};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     health::{Health, NotReady},
     metrics::Metrics,
 };
+use crate::http::{Bounds, Server};
 
-/// Connections at a time; more wait in the system's queue.
-const MAX_CONNECTIONS: usize = 64;
-/// Headers of one request; more are answered 431.
-const MAX_HEADERS: usize = 32;
-/// Bytes of a request's head.
-const MAX_HEAD: usize = 16 * 1024;
-/// How long the head of a request may take to arrive, also on a connection that is kept alive.
-const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// How long a connection may live; a scraper then opens another.
-const CONNECTION_LIVES: Duration = Duration::from_secs(600);
-/// How long an answer under way may take once its connection is to end.
-const FINISH_WITHIN: Duration = Duration::from_secs(2);
-/// The pause after an accept that failed, for want of file descriptors as a rule.
-const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+const BOUNDS: Bounds = Bounds {
+    connections: 64,
+    streams: 8,
+    headers: 32,
+    head_bytes: 16 * 1024,
+    head_within: Duration::from_secs(10),
+    taken_within: Duration::from_secs(10),
+    drain_within: Duration::from_secs(2),
+};
 
 /// The media type of the text format of Prometheus.
 const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -69,9 +53,9 @@ pub async fn bind(
     shown: Shown,
     stop: CancellationToken,
 ) -> io::Result<(SocketAddr, impl Future<Output = ()> + Send)> {
-    let listener = TcpListener::bind(addr).await?;
-    let bound = listener.local_addr()?;
-    Ok((bound, serve(listener, router(shown), stop)))
+    let server = Server::bind(addr, BOUNDS).await?;
+    let bound = server.local_addr()?;
+    Ok((bound, server.serve(router(shown), || (), stop)))
 }
 
 fn router(shown: Shown) -> Router {
@@ -111,75 +95,13 @@ async fn ready(State(shown): State<Shown>) -> Response {
         .into_response()
 }
 
-async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
-    let connections = TaskTracker::new();
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    while let Some(Some((stream, place))) = stop.run_until_cancelled(next(&listener, &places)).await
-    {
-        let (router, stop) = (router.clone(), stop.clone());
-        connections.spawn(async move {
-            converse(stream, router, stop).await;
-            drop(place);
-        });
-    }
-    drop(listener);
-    connections.close();
-    // Each of them sees `stop` and ends within `FINISH_WITHIN`.
-    connections.wait().await;
-}
-
-/// The next connection once there is a place for it; `None` never comes while the server lives.
-async fn next(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.ok()?;
-    loop {
-        match listener.accept().await {
-            Ok((stream, _peer)) => return Some((stream, place)),
-            Err(error) => {
-                tracing::warn!(%error, "telemetry_accept_failed");
-                sleep(ACCEPT_AGAIN_AFTER).await;
-            }
-        }
-    }
-}
-
-/// Answers one connection's requests until it ends, is too old, or the server stops.
-async fn converse<S>(stream: S, router: Router, stop: CancellationToken)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WITHIN)
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    let mut connection = pin!(connection);
-    tokio::select! {
-        ended = connection.as_mut() => report(ended),
-        _ = timeout(CONNECTION_LIVES, stop.cancelled()) => {
-            connection.as_mut().graceful_shutdown();
-            // Cut, where the answer is not taken in time.
-            if let Ok(ended) = timeout(FINISH_WITHIN, connection).await {
-                report(ended);
-            }
-        }
-    }
-}
-
-fn report(ended: hyper::Result<()>) {
-    if let Err(error) = ended {
-        tracing::debug!(%error, "telemetry_connection_failed");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
         task::JoinHandle,
+        time::timeout,
     };
 
     use super::*;
@@ -264,27 +186,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn too_many_or_too_long_headers_are_refused_and_the_next_client_is_served() {
-        let server = server().await;
-        let many = "X: y\r\n".repeat(MAX_HEADERS + 1);
-        let long = format!("X: {}\r\n", "y".repeat(2 * MAX_HEAD));
-        for headers in [many, long] {
-            let request = format!("GET /livez HTTP/1.1\r\n{headers}\r\n");
-            let mut stream = TcpStream::connect(server.addr).await.unwrap();
-            // The server may close before it has read all of it.
-            drop(stream.write_all(request.as_bytes()).await);
-            let mut answer = [0; 12];
-            stream.read_exact(&mut answer).await.unwrap();
-            assert_eq!(&answer, b"HTTP/1.1 431");
-        }
-        assert!(
-            ask(server.addr, "/livez")
-                .await
-                .starts_with("HTTP/1.1 200 ")
-        );
-    }
-
-    #[tokio::test]
     async fn it_stops_when_told_although_clients_hold_on() {
         let server = server().await;
         let mut idle = TcpStream::connect(server.addr).await.unwrap();
@@ -294,34 +195,11 @@ mod tests {
         idle.read_u8().await.unwrap();
         let silent = TcpStream::connect(server.addr).await.unwrap();
         server.stop.cancel();
-        timeout(FINISH_WITHIN * 2, server.ended)
+        timeout(BOUNDS.drain_within * 2, server.ended)
             .await
             .unwrap()
             .unwrap();
         drop((idle, silent));
         assert!(TcpStream::connect(server.addr).await.is_err());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_that_trickles_in_or_never_comes_is_cut_off() {
-        for sent in [
-            "",
-            "GET /livez HTTP/1.1\r\nHos",
-            "GET /livez HTTP/1.1\r\n\r\n",
-        ] {
-            let shown = Shown {
-                metrics: Metrics::new([]),
-                health: Health::default(),
-            };
-            let (mut client, served) = tokio::io::duplex(1_024);
-            let began = tokio::time::Instant::now();
-            let stop = CancellationToken::new();
-            let server = tokio::spawn(converse(served, router(shown), stop));
-            client.write_all(sent.as_bytes()).await.unwrap();
-            let mut answer = Vec::new();
-            client.read_to_end(&mut answer).await.unwrap();
-            server.await.unwrap();
-            assert_eq!(began.elapsed().as_secs(), HEAD_WITHIN.as_secs(), "{sent:?}");
-        }
     }
 }

@@ -19,7 +19,11 @@ const LAYERS: &[(&str, &str)] = &[
     ("runtime", "clock circuit contract"),
     ("handler", "clock contract store runtime"),
     ("puruto", "contract policy runtime handler"),
-    ("telemetry", "clock circuit contract store broker runtime"),
+    ("http", ""),
+    (
+        "telemetry",
+        "clock circuit contract store broker runtime http",
+    ),
     (
         "pipeline",
         "clock contract policy store broker handler puruto telemetry",
@@ -38,7 +42,7 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     (
         "gateway",
-        "clock circuit contract policy store broker runtime puruto telemetry worker client config inspect",
+        "clock circuit contract policy store broker runtime puruto http telemetry worker client config inspect",
     ),
     ("dev", "clock config"),
     // It kills where the walk says that it can be killed, and reads what the walk counts.
