@@ -12,6 +12,8 @@ pub mod executions;
 /// Seam to the fleet as the gateway needs it.
 pub mod fleet;
 mod principal;
+/// How it is served: the port, its bounds, and what stands around every route.
+pub mod server;
 /// What the fleet offers, by descriptors.
 pub mod skills;
 

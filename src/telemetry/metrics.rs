@@ -22,6 +22,8 @@ use crate::{
 };
 
 mod gen_ai;
+/// What is counted of the gateway's requests.
+pub mod http;
 /// What is counted of the lanes.
 pub mod lanes;
 mod register;
@@ -31,6 +33,7 @@ pub mod runtime;
 pub mod target;
 
 use self::{
+    http::HttpMetrics,
     lanes::{LaneGauges, LaneLoad},
     runtime::RuntimeMetrics,
     target::{TargetFamilies, TargetMetrics},
@@ -48,6 +51,7 @@ struct Families {
     targets: HashMap<PurutoName, Arc<TargetMetrics>>,
     other: Arc<TargetMetrics>,
     runtime: Arc<RuntimeMetrics>,
+    http: Arc<HttpMetrics>,
     renewals: CounterBy<RenewalOutcome>,
     claims_found: IntCounter,
     fenced: IntCounter,
@@ -98,6 +102,7 @@ impl Metrics {
             targets,
             other: Arc::new(walk.of(OTHER)),
             runtime: Arc::new(RuntimeMetrics::register(&to)),
+            http: Arc::new(HttpMetrics::register(&to)),
             renewals: by(&to, &names::SESSION_RENEWALS),
             claims_found: alone(&to, &names::CLAIMS_FOUND),
             fenced: alone(&to, &names::FENCED),
@@ -136,6 +141,12 @@ impl Metrics {
     #[must_use]
     pub fn runtime(&self) -> Arc<RuntimeMetrics> {
         Arc::clone(&self.0.runtime)
+    }
+
+    /// The counters of whoever asks over HTTP.
+    #[must_use]
+    pub fn http(&self) -> Arc<HttpMetrics> {
+        Arc::clone(&self.0.http)
     }
 
     /// The session was renewed, or not.

@@ -118,6 +118,11 @@ metrics! {
     CIRCUITS_ALONE: Counter "puruto_circuits_alone_total" [] "Times that this process lost the fleet's circuits and limits and went by its own";
     EVENTS_DROPPED: Counter "puruto_events_dropped_total" [] "Events of requests that found no room on their way to the broker";
     PULL_STALLED: Counter "puruto_pull_stalled_total" [] "Pull streams rebuilt since they had gone silent";
+
+    HTTP_REQUESTS: Counter "puruto_http_requests_total" ["route", "method", "status"] "Requests that the gateway answered, by the route as it is written";
+    HTTP_REQUEST_DURATION: Histogram "puruto_http_request_duration_seconds" ["route"] "Time from a request's head to the head of its answer";
+    HTTP_CONNECTIONS: Gauge "puruto_http_connections" [] "Connections to the gateway that are open";
+    HTTP_STREAMS: Gauge "puruto_http_streams" [] "Streams of events that the gateway serves";
 }
 
 /// The runtime's spans, in the order in which a request passes them.
@@ -320,6 +325,8 @@ mod tests {
             "reason",
             "provider",
             "type",
+            "route",
+            "method",
         ];
         for metric in METRICS {
             for label in metric.labels {

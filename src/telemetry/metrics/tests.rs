@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{gen_ai::tests::answered, *};
+use super::{gen_ai::tests::answered, http::Answered, *};
 use crate::{
     circuit::Throttle,
     contract::ErrorCode,
@@ -43,6 +43,12 @@ fn touch_runtime(metrics: &Metrics, name: &str) {
 fn every_metric_of_the_table_is_rendered_with_its_help_and_type() {
     let metrics = Metrics::new([&echo()]);
     touch_runtime(&metrics, "m");
+    metrics.http().answered(&Answered {
+        route: "/v1/executions/{id}",
+        method: "GET",
+        status: "200",
+        took: Duration::from_millis(1),
+    });
     metrics.store_faulted(&StoreFault::Unsuitable("too old".into()));
     metrics.broker_faulted(&BrokerFault::Unsuitable("too old".into()));
     metrics.broker_incident(&Incident::LameDuck);
