@@ -2,6 +2,19 @@
 //!
 //! Never: a secret in a log or in an answer, or a word about whether a key exists.
 
+mod gate;
+pub mod keys;
+mod oauth2;
+mod presented;
+mod rate;
+mod refusal;
 mod scheme;
 
-pub use self::scheme::{AuthScheme, KEY_HEADER, Scope, Unfit};
+pub use self::{
+    gate::{CannotOpen, Gate, Upkeep},
+    oauth2::FetchFault,
+    presented::Presented,
+    rate::{CallerRate, TooMany},
+    refusal::Refusal,
+    scheme::{AuthScheme, KEY_HEADER, Scope, Unfit},
+};

@@ -4,7 +4,7 @@ use axum::http::{HeaderName, header};
 use serde::{Deserialize, Serialize};
 
 /// The header that a key comes in where the descriptor names no other.
-pub const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
+pub static KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The scope that a token must have where the descriptor names no other.
 const INVOKE: &str = "skill:invoke";
@@ -148,7 +148,7 @@ impl TryFrom<Written> for AuthScheme {
 
 fn key_header(written: Option<Box<str>>) -> Result<HeaderName, Unfit> {
     let Some(written) = written else {
-        return Ok(KEY_HEADER);
+        return Ok(KEY_HEADER.clone());
     };
     let name = HeaderName::try_from(&*written).ok();
     name.filter(|name| !TAKEN.contains(name))
@@ -185,7 +185,7 @@ mod tests {
         let other = |text: &str| Scope::try_from(Box::from(text)).expect("a scope");
         for (json, scheme) in [
             (r#"{"type":"none"}"#, Ok(AuthScheme::None)),
-            (r#"{"type":"api_key"}"#, key(KEY_HEADER)),
+            (r#"{"type":"api_key"}"#, key(KEY_HEADER.clone())),
             (
                 r#"{"type":"api_key","header":"X-Key"}"#,
                 key(HeaderName::from_static("x-key")),
