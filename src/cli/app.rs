@@ -14,6 +14,7 @@ use super::{
     events,
     exit::{Exit, TABLE},
     failure::Failure,
+    gateway::{self, GatewayArgs},
     health, invoke,
     listing::{self, ListArgs},
     logs, result, runs, schema,
@@ -71,6 +72,8 @@ enum Verb {
     Dev(DevArgs),
     /// Run one worker process
     Worker(WorkerArgs),
+    /// Serve the fleet to whoever speaks HTTP: skills, other agents, and a page to watch it
+    Gateway(GatewayArgs),
     /// Strike a fleet of its own with faults, and prove that nothing was lost
     Chaos(chaos::ChaosArgs),
     /// Tell whether the worker on this machine serves
@@ -155,6 +158,7 @@ impl App {
                 drained?;
                 Ok(Exit::Ok)
             }
+            Verb::Gateway(args) => gateway::run(&args, &global, world),
             Verb::Chaos(args) => block_on(async {
                 let holds = chaos::run(&args, world).await?;
                 Ok(if holds { Exit::Ok } else { Exit::Error })

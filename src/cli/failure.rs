@@ -2,7 +2,10 @@
 
 use std::io;
 
-use super::{bench::BenchFault, demo::DemoFault, dev::DevFault, exit::Exit, worker::WorkerFault};
+use super::{
+    bench::BenchFault, demo::DemoFault, dev::DevFault, exit::Exit, gateway::GatewayFault,
+    worker::WorkerFault,
+};
 use crate::{
     broker::BrokerFault, chaos::ChaosFault, client::ClientFault, config::Mistakes,
     store::StoreFault,
@@ -37,6 +40,9 @@ pub(super) enum Failure {
     /// The worker could not start or stop.
     #[error(transparent)]
     Worker(#[from] WorkerFault),
+    /// The gateway could not start or stop.
+    #[error(transparent)]
+    Gateway(#[from] GatewayFault),
     /// The fleet on this machine could not run, or had to end by itself.
     #[error(transparent)]
     Dev(#[from] DevFault),
@@ -71,6 +77,7 @@ impl Failure {
             | Self::Dev(_)
             | Self::Demo(_)
             | Self::Worker(_)
+            | Self::Gateway(_)
             | Self::Bench(_)
             | Self::Chaos(_) => Exit::Error,
             // Whoever read our output has what it wanted.

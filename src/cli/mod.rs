@@ -20,6 +20,7 @@ mod doctor;
 mod events;
 mod exit;
 mod failure;
+mod gateway;
 mod health;
 mod invoke;
 mod listing;

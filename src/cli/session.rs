@@ -211,7 +211,12 @@ pub(super) fn fleet_client(
     Ok(Client::new(nats, records, settings))
 }
 
-fn settings(config: &Config, policies: LivePolicies, clock: &Clock, chance: &Chance) -> Settings {
+pub(super) fn settings(
+    config: &Config,
+    policies: LivePolicies,
+    clock: &Clock,
+    chance: &Chance,
+) -> Settings {
     Settings {
         subjects: config.nats.prefix.clone(),
         policies,

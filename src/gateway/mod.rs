@@ -12,9 +12,13 @@ pub mod executions;
 /// Seam to the fleet as the gateway needs it.
 pub mod fleet;
 mod principal;
+/// What a caller is told that gets no answer.
+pub mod problem;
 /// How it is served: the port, its bounds, and what stands around every route.
 pub mod server;
 /// What the fleet offers, by descriptors.
 pub mod skills;
+/// The door for skill consumers: the three steps.
+pub mod v1;
 
 pub use self::principal::Principal;

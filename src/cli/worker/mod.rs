@@ -8,7 +8,7 @@ mod preflight;
 mod presence;
 mod servers;
 mod session;
-mod signals;
+pub(super) mod signals;
 /// A worker for one request.
 pub(super) mod single;
 mod supervise;

@@ -4,7 +4,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Runs for the life of the process.
-pub(super) async fn listen(drain: CancellationToken, hand_over: CancellationToken) {
+pub(in crate::cli) async fn listen(drain: CancellationToken, hand_over: CancellationToken) {
     let signals = (
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),

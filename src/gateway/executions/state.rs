@@ -161,6 +161,16 @@ impl State {
         }
     }
 
+    /// The state as it was while somebody worked on it.
+    #[must_use]
+    pub fn before_its_end(&self) -> Self {
+        Self {
+            phase: Phase::Running,
+            completed: None,
+            ..self.clone()
+        }
+    }
+
     /// The state in the words of the protocol.
     pub fn status(&self) -> ExecutionStatus {
         match &self.phase {

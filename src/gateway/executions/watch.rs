@@ -69,6 +69,9 @@ impl fmt::Debug for Hub {
     }
 }
 
+/// What is done with what is heard.
+type Told = fn(&Inner, &ResultMessage);
+
 /// An execution that somebody watches. It is forgotten here when the last of them goes.
 pub struct Watched {
     /// The execution.
@@ -172,17 +175,17 @@ impl Hub {
     }
 
     /// Hears what is published under `filter`, for ever.
-    async fn hear(&self, filter: &str, told: impl Fn(&Inner, &ResultMessage)) {
+    async fn hear(&self, filter: &str, told: Told) {
         loop {
             match self.0.fleet.hear(filter).await {
-                Ok(mut heard) => self.relay(&mut *heard, &told).await,
+                Ok(mut heard) => self.relay(&mut *heard, told).await,
                 Err(fault) => tracing::warn!(%fault, "gateway_cannot_subscribe"),
             }
             sleep(SUBSCRIBE_AGAIN).await;
         }
     }
 
-    async fn relay(&self, heard: &mut dyn Subscribed, told: &impl Fn(&Inner, &ResultMessage)) {
+    async fn relay(&self, heard: &mut dyn Subscribed, told: Told) {
         // What was published before the subscription stood has been missed.
         self.0.look_at_all();
         loop {
@@ -258,7 +261,7 @@ impl Inner {
         for (watched, record) in some.iter().zip(records) {
             watched.rest();
             if watched.is_to_be_looked_at(record.as_ref(), now) {
-                deep.push(watched);
+                deep.push(Arc::clone(watched));
             } else if let Some(state) = record.as_ref().and_then(State::under_way) {
                 watched.turn(Ok(state));
             }
@@ -288,9 +291,10 @@ impl Watched {
         self.known().state.clone()
     }
 
-    /// What was told of it from the event number `from` on, in the order in which it was heard.
-    pub fn events_from(&self, from: usize) -> Vec<Event> {
-        self.known().events.get(from..).unwrap_or_default().to_vec()
+    /// The event of this number of those that were told of it, in the order in which they were
+    /// heard.
+    pub fn event(&self, number: usize) -> Option<Event> {
+        self.known().events.get(number).cloned()
     }
 
     /// Waits until something is told of it that was not before this was first polled.
