@@ -89,6 +89,7 @@ fn of_every_worker(subjects: &Subjects) -> Vec<Need> {
     let told = format!("{prefix}.token.canary.canary");
     let happened = format!("{prefix}.event.canary.canary.canary");
     let remembered = format!("$KV.{}.epoch", StreamName::fleet(subjects).as_str());
+    let drained = subjects.control_drain("canary");
     let mut needs = of_the_streams(subjects);
     needs.extend([
         need(remembered, "to remember the epoch", Trial::Store),
@@ -99,6 +100,7 @@ fn of_every_worker(subjects: &Subjects) -> Vec<Need> {
         need(asked, "to ask whether a worker lives", EMPTY),
         need(heard, "to be known to live", Trial::Hear),
         need(subjects.control_cancel(), "to hear cancels", Trial::Hear),
+        need(drained, "to be told to drain", Trial::Hear),
     ]);
     needs
 }

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     client::{Node, Tree},
-    contract::{CorrelationId, Micros, Outcome, PurutoName, RequestId, Spent},
-    store::{Record, RecordState, kin::WaitsOn},
+    contract::{CorrelationId, Micros, PurutoName, RequestId, Spent},
+    inspect::{node_state, node_time},
 };
 
 /// Flags of `puruto tree`.
@@ -55,56 +55,6 @@ pub(super) async fn run(
     Ok(Exit::Ok)
 }
 
-/// How a request stands, in a word; its error code behind it when it ended with one.
-fn state(node: &Node) -> String {
-    if let Some(result) = &node.result {
-        return match &result.outcome {
-            Outcome::Ok(_) => "done ok".to_owned(),
-            Outcome::Error(error) => format!("done {}", error.code.as_str()),
-        };
-    }
-    let word = match node.record.as_ref().map(|it| &it.state) {
-        None => "queued",
-        Some(state) => word(state),
-    };
-    word.to_owned()
-}
-
-const fn word(state: &RecordState) -> &'static str {
-    match state {
-        RecordState::Intended | RecordState::Released => "queued",
-        RecordState::Flagged
-        | RecordState::Held {
-            cancelled: true, ..
-        }
-        | RecordState::Waiting {
-            cancelled: true, ..
-        } => "cancelling",
-        RecordState::Held {
-            owner_alive: true, ..
-        } => "running",
-        RecordState::Held {
-            owner_alive: false, ..
-        } => "orphaned",
-        RecordState::Waiting {
-            on: WaitsOn::Children,
-            ..
-        } => "waiting",
-        RecordState::Waiting {
-            on: WaitsOn::Verdict,
-            ..
-        } => "awaiting approval",
-        RecordState::Done { .. } => "done",
-    }
-}
-
-/// How long it took or has taken, since a worker first claimed it.
-fn time(node: &Node) -> Option<Duration> {
-    let taken = node.result.as_ref().map(|it| it.duration);
-    let claimed = |record: &Record| record.first_claimed.map(|_| record.age);
-    taken.or_else(|| node.record.as_ref().and_then(claimed))
-}
-
 fn as_json(tree: &Tree) -> Value {
     let roots: Vec<_> = tree.roots.iter().map(node_json).collect();
     json!({ "correlation_id": tree.chain, "requests": roots })
@@ -123,9 +73,9 @@ fn node_json(node: &Node) -> Value {
         "request_id": node.key.request,
         "target": node.key.target,
         "action": node.action,
-        "state": state(node),
+        "state": node_state(node),
         "attempts": node.record.as_ref().map(|it| it.attempts),
-        "duration_ms": time(node).map(millis),
+        "duration_ms": node_time(node).map(millis),
         "spent": {
             "requests": requests,
             "tokens": tokens,
@@ -163,14 +113,14 @@ fn branches(nodes: &[Node], before: &str, text: &mut String) {
 
 fn line(node: &Node) -> String {
     let action = node.action.as_ref().map(|it| format!(" {it}"));
-    let time = time(node).map(|it| humantime::format_duration(it).to_string());
+    let time = node_time(node).map(|it| humantime::format_duration(it).to_string());
     let attempts = node.record.as_ref().map(|it| it.attempts);
     let attempts = attempts
         .filter(|it| *it > 1)
         .map(|it| format!("{it} attempts"));
     let id = node.key.request.to_string();
     let parts = [
-        Some(state(node)),
+        Some(node_state(node)),
         time,
         attempts,
         spent(&node.spent),
@@ -205,7 +155,7 @@ fn spent(spent: &Spent) -> Option<String> {
 mod tests {
     use super::*;
     use crate::{
-        contract::{ErrorCode, InvocationResult, ResultError},
+        contract::{ErrorCode, InvocationResult, Outcome, ResultError},
         store::RequestKey,
     };
 

@@ -235,6 +235,12 @@ impl Subjects {
         format!("{}.control.session.{}", self.prefix, token(session))
     }
 
+    /// Where a worker is told to drain.
+    #[must_use]
+    pub fn control_drain(&self, worker: &str) -> String {
+        format!("{}.control.drain.{}", self.prefix, token(worker))
+    }
+
     /// Where the cancel of a request is announced to the workers.
     #[must_use]
     pub fn control_cancel(&self) -> String {

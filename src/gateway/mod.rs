@@ -7,6 +7,8 @@
 
 /// Who asks, proven, and how much one may ask.
 pub mod auth;
+/// One page to watch the fleet.
+pub mod dashboard;
 /// What a caller starts, sees, waits for and cancels, whatever door it came by.
 pub mod executions;
 /// Seam to the fleet as the gateway needs it.

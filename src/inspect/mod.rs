@@ -6,13 +6,15 @@
 
 mod onlooker;
 mod servers;
+mod standing;
 mod targets;
 mod why;
 mod workers;
 
 pub use self::{
     onlooker::Onlooker,
-    servers::{Server, Trouble, circuits_of},
+    servers::{ModelServer, Server, Trouble, circuits_of, model_servers},
+    standing::{node_state, node_time, record_state},
     targets::{Target, Targets, TargetsReader},
     why::{Ahead, Ending, Facts, Looking, Reason, Stands, reasons},
     workers::{ServingWorker, Workers, reports, serving},

@@ -1,13 +1,17 @@
 //! The model servers that a fleet asks, as far as its workers share what they know of them.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::Onlooker;
 use crate::{
-    circuit::{Admission, BreakerRules, BreakerState, CircuitName, Ended, Outcome, PassId, Spent},
+    circuit::{
+        Admission, BreakerRules, BreakerState, CircuitName, Ended, Outcome, PassId, RateLimits,
+        Spent,
+    },
     clock::{Chance, Clock},
     config::Environment,
-    puruto::WorkerSpec,
+    contract::PurutoName,
+    puruto::{Fleet, WorkerSpec},
     runtime::{self, config::ProviderConfig, connector::Connector},
     store::{Circuits, StoreFault},
 };
@@ -40,10 +44,47 @@ pub enum Trouble {
     },
 }
 
+/// A model server that Purutos of the fleet ask.
+#[derive(Clone, Debug)]
+pub struct ModelServer {
+    /// The circuit by which its callers know it.
+    pub circuit: CircuitName,
+    /// What its account allows, as it is configured.
+    pub limits: RateLimits,
+    /// Who asks it.
+    pub targets: Vec<PurutoName>,
+}
+
+/// The model servers that the Purutos of a fleet ask, by the names of their circuits.
+#[must_use]
+pub fn model_servers(fleet: &Fleet, environment: &Environment) -> Vec<ModelServer> {
+    let mut servers = BTreeMap::<String, ModelServer>::new();
+    for puruto in fleet.targets() {
+        let spec = puruto.worker.as_ref();
+        for (circuit, limits) in spec.map_or_else(Vec::new, |it| servers_of(it, environment)) {
+            let server = servers.entry(circuit.as_str().to_owned());
+            let server = server.or_insert_with(|| ModelServer {
+                circuit,
+                limits,
+                targets: Vec::new(),
+            });
+            if server.targets.last() != Some(&puruto.name) {
+                server.targets.push(puruto.name.clone());
+            }
+        }
+    }
+    servers.into_values().collect()
+}
+
 /// The circuits of the model servers that a Puruto calls, the one that is asked first first. A key
 /// that is not at hand here is none of them.
 #[must_use]
 pub fn circuits_of(spec: &WorkerSpec, environment: &Environment) -> Vec<CircuitName> {
+    let servers = servers_of(spec, environment).into_iter();
+    servers.map(|(circuit, _)| circuit).collect()
+}
+
+fn servers_of(spec: &WorkerSpec, environment: &Environment) -> Vec<(CircuitName, RateLimits)> {
     let chance = Chance::system();
     let shared = runtime::Shared::new(Clock::system(), chance, Arc::new(()));
     let lookup = |name: &str| {
@@ -51,10 +92,20 @@ pub fn circuits_of(spec: &WorkerSpec, environment: &Environment) -> Vec<CircuitN
             .lookup(name)
             .or_else(|| Some("unknown".to_owned()))
     };
-    let open = |config: &ProviderConfig| config.connect(lookup, &shared).ok();
-    let opened = spec.work.models().into_iter().filter_map(open);
-    let real = opened.filter(Connector::is_real);
-    real.map(|it| it.circuit()).collect()
+    let open = |config: &ProviderConfig| {
+        let connector = config.connect(lookup, &shared).ok()?;
+        Connector::is_real(&connector).then(|| (connector.circuit(), limits_of(config)))
+    };
+    spec.work.models().into_iter().filter_map(open).collect()
+}
+
+const fn limits_of(config: &ProviderConfig) -> RateLimits {
+    match config {
+        ProviderConfig::Simulated(_) => RateLimits::NONE,
+        ProviderConfig::OpenAi(config) => config.limits,
+        ProviderConfig::Ollama(config) => config.limits,
+        ProviderConfig::MiniMax(config) => config.limits,
+    }
 }
 
 impl Onlooker {

@@ -36,6 +36,20 @@ impl TargetsReader {
         subjects: &Subjects,
         clock: &Clock,
     ) -> Result<Targets, BrokerFault> {
+        let workers = reports(nats, subjects).await?;
+        self.read_among(nats, clock, &workers).await
+    }
+
+    /// As [`TargetsReader::read`], with the workers that were asked already.
+    ///
+    /// # Errors
+    /// As [`TargetsReader::read`].
+    pub async fn read_among(
+        &mut self,
+        nats: &NatsClient,
+        clock: &Clock,
+        workers: &[Vec<(String, WorkerReport)>],
+    ) -> Result<Targets, BrokerFault> {
         let earlier = match self.before.take() {
             Some(earlier) => earlier,
             None => {
@@ -46,8 +60,7 @@ impl TargetsReader {
         };
         let lanes = nats.backlog().await?;
         let now = Deliveries::of(&lanes);
-        let workers = reports(nats, subjects).await?;
-        let mut targets = Targets::of(&lanes, &workers, clock.now());
+        let mut targets = Targets::of(&lanes, workers, clock.now());
         targets.rate(&earlier, &now);
         self.before = Some(now);
         Ok(targets)

@@ -141,7 +141,18 @@ impl Link {
         reply: &str,
         bound: Duration,
     ) -> Result<(), Unanswered> {
-        let sending = self.send(subject.into(), Some(reply.into()), None, Bytes::new());
+        self.publish_with(subject, reply, Bytes::new(), bound).await
+    }
+
+    /// The same with a body.
+    pub(super) async fn publish_with(
+        &self,
+        subject: &str,
+        reply: &str,
+        body: Bytes,
+        bound: Duration,
+    ) -> Result<(), Unanswered> {
+        let sending = self.send(subject.into(), Some(reply.into()), None, body);
         timeout(bound, sending)
             .await
             .unwrap_or(Err(Unanswered::TimedOut { after: bound }))

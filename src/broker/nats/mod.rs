@@ -14,11 +14,13 @@ mod cancels;
 mod client;
 mod dead_letters;
 mod denials;
+mod drains;
 mod epoch;
 mod incident;
 mod inspect;
 mod kept;
 mod lanes;
+mod latest;
 mod link;
 mod lives;
 mod options;
@@ -50,6 +52,7 @@ pub use self::{
     client::{NatsClient, ResultSubscription},
     epoch::EpochVerdict,
     incident::{Incident, Observer},
+    latest::Journal,
     options::{NatsAuth, NatsOptions, NatsTls},
     pull::NatsLane,
     service::Announced,

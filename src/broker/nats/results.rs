@@ -156,7 +156,7 @@ pub(super) async fn direct_get(
     }
 }
 
-fn subject_of(message: &Message) -> String {
+pub(super) fn subject_of(message: &Message) -> String {
     let subject = wire::header(message, "Nats-Subject");
     subject.unwrap_or_default().to_owned()
 }

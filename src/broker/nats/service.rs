@@ -13,6 +13,8 @@ use tokio::{
 use super::{super::BrokerFault, api::CALL_BOUND, link::Link, subscription::Subscription};
 use crate::broker::micro::{Service, Stats, Verb};
 
+const LIST: &str = "list services";
+
 /// How long the services together may take to answer.
 const ALL_WITHIN: Duration = Duration::from_secs(2);
 
@@ -57,15 +59,17 @@ async fn answer(link: Arc<Link>, service: Arc<Service>, verb: Verb, mut asked: S
     }
 }
 
-/// The statistics of every service of this name that answers in time, by id.
+/// The statistics of every service of this name that answers in time, by id. Where there is none
+/// the server says so: silence is a fault.
 pub(super) async fn stats_of(link: &Link, name: &str) -> Result<Vec<Stats>, BrokerFault> {
     let inbox = link.new_inbox();
     let mut answers = Subscription::open(link, inbox.clone()).await?;
     let subject = Verb::Stats.subject(name);
     let asked = link.publish_for(&subject, &inbox, CALL_BOUND).await;
-    asked.map_err(|unanswered| unanswered.into_fault("list services"))?;
+    asked.map_err(|unanswered| unanswered.into_fault(LIST))?;
     let until = Instant::now() + ALL_WITHIN;
     let (mut found, mut seen) = (Vec::<Stats>::new(), HashSet::new());
+    let mut nobody_is_there = false;
     while found.len() < SERVICES_MAX {
         let quiet_at = Instant::now() + QUIET;
         // The first one may be slow.
@@ -78,7 +82,10 @@ pub(super) async fn stats_of(link: &Link, name: &str) -> Result<Vec<Stats>, Brok
             break;
         };
         match message {
-            Some(message) if message.status == Some(async_nats::StatusCode::NO_RESPONDERS) => break,
+            Some(message) if message.status == Some(async_nats::StatusCode::NO_RESPONDERS) => {
+                nobody_is_there = true;
+                break;
+            }
             Some(message) => {
                 let stats = serde_json::from_slice::<Stats>(&message.payload);
                 found.extend(stats.ok().filter(|it| seen.insert(it.id.clone())));
@@ -86,6 +93,12 @@ pub(super) async fn stats_of(link: &Link, name: &str) -> Result<Vec<Stats>, Brok
             // A broken connection: those that answered are told of.
             None => break,
         }
+    }
+    if found.is_empty() && !nobody_is_there {
+        return Err(BrokerFault::TimedOut {
+            operation: LIST,
+            after: ALL_WITHIN,
+        });
     }
     found.sort_by(|one, other| one.id.cmp(&other.id));
     Ok(found)

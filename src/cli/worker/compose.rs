@@ -127,6 +127,8 @@ async fn serve(
         claims,
     } = servers;
     let served = parts::served(shared, fleet, names, &claims)?;
+    let told = (Arc::clone(&broker), shared.worker.clone());
+    tokio::spawn(signals::hear_operator(told.0, told.1, ends.drain.clone()));
     let policies = watch_policies(shared, fleet);
     let (beat, cancelled) = Beat::start(shared, names, &broker)?;
     tokio::spawn(session::show(beat.sessions.clone(), checks.session));

@@ -1,7 +1,12 @@
-//! Signals: the first SIGTERM or SIGINT begins the drain, the second ends the waiting.
+//! Signals: the first SIGTERM or SIGINT begins the drain, the second ends the waiting. An operator
+//! begins it as well, from afar.
+
+use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+use crate::broker::nats::NatsBroker;
 
 /// Runs for the life of the process.
 pub(in crate::cli) async fn listen(drain: CancellationToken, hand_over: CancellationToken) {
@@ -26,4 +31,22 @@ pub(in crate::cli) async fn listen(drain: CancellationToken, hand_over: Cancella
             drain.cancel();
         }
     }
+}
+
+/// Drains when an operator says so.
+pub(super) async fn hear_operator(
+    broker: Arc<NatsBroker>,
+    worker: String,
+    drain: CancellationToken,
+) {
+    let told = drain.run_until_cancelled(broker.told_to_drain(&worker));
+    match told.await {
+        Some(Ok(())) => tracing::info!("told to stop by an operator: draining"),
+        Some(Err(fault)) => {
+            tracing::warn!(%fault, "nobody can tell this worker to drain but by a signal");
+            return;
+        }
+        None => return,
+    }
+    drain.cancel();
 }
