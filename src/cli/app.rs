@@ -15,6 +15,7 @@ use super::{
     exit::{Exit, TABLE},
     failure::Failure,
     gateway::{self, GatewayArgs},
+    gateway_key::{self, GatewayKeyArgs},
     health, invoke,
     listing::{self, ListArgs},
     logs, result, runs, schema,
@@ -81,6 +82,8 @@ enum Verb {
     Health,
     /// Measure what an invocation costs on this machine
     Bench(BenchArgs),
+    /// Make a key for a caller of the gateway
+    GatewayKey(GatewayKeyArgs),
     /// Check every Puruto's folder and policy
     Check(check::CheckArgs),
     /// Check the installation: servers, permissions, streams, clocks, workers
@@ -169,6 +172,7 @@ impl App {
                 world.output.raw(report.as_bytes())?;
                 Ok(Exit::Ok)
             }
+            Verb::GatewayKey(args) => gateway_key::run(&args, world),
             Verb::Check(args) => check::run(&args, &global, world),
             Verb::Doctor(args) => block_on(doctor::run(&args, &global, world)),
             Verb::Config(args) => configuration::run(&args, &global, world),

@@ -21,6 +21,7 @@ mod events;
 mod exit;
 mod failure;
 mod gateway;
+mod gateway_key;
 mod health;
 mod invoke;
 mod listing;

@@ -13,6 +13,7 @@ use super::*;
 use crate::{
     clock::{Chance, Clock, WallTime},
     contract::{ErrorCode, InvocationResult, IpcKind, Outcome, ResultError},
+    gateway::auth::keys::KeySet,
 };
 
 /// What was written, readable while the command still has it.
@@ -307,6 +308,23 @@ fn config_shows_values_with_their_source_and_no_secret() {
     assert_eq!(source("nats.url"), "NATS_URL");
     assert_eq!(source("log.filter"), "default");
     assert!(desk.types(&["config"]).stdout.contains("nats.token"));
+}
+
+#[test]
+fn a_gateway_key_is_shown_beside_its_entry_and_is_the_key_of_that_entry() {
+    let desk = Desk::new();
+    let file = desk.folder.path().join("keys.toml");
+    let said = desk.types(&["gateway-key", "ci", "--target", "puruto-*"]);
+    assert_eq!(said.exit, Exit::Ok);
+    let key = said.stderr.lines().last().unwrap();
+    assert!(key.starts_with("pk_") && !said.stdout.contains(key));
+    fs::write(&file, &said.stdout).unwrap();
+    let keys = KeySet::load(&file).unwrap();
+    let found = keys.find(key, WallTime::from_unix_millis(0)).unwrap();
+    assert_eq!(found.name().as_str(), "ci");
+    assert!(found.skills().cover("any") && found.targets().cover("puruto-echo"));
+    let said = desk.types(&["gateway-key", "ci", "--skill", "a*b"]);
+    assert_eq!((said.exit, &*said.stdout), (Exit::Usage, ""));
 }
 
 #[test]

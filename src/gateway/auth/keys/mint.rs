@@ -6,6 +6,7 @@ use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::Serialize;
 
 use super::{KeyDigest, KeyName};
 
@@ -46,12 +47,34 @@ impl Minted {
         &self.0
     }
 
-    /// Its entry in the file of keys, good for every skill.
+    /// Its entry in the file of keys, good for what these patterns cover.
     #[must_use]
-    pub fn entry(&self, name: &KeyName) -> String {
-        let digest = KeyDigest::of(&self.0);
-        format!("[[key]]\nname = \"{name}\"\nsha256 = \"{digest}\"\nskills = [\"*\"]\n")
+    pub fn entry(&self, name: &KeyName, skills: &[String], targets: &[String]) -> String {
+        let digest = KeyDigest::of(&self.0).to_string();
+        let entry = Entry {
+            name: name.as_str(),
+            sha256: &digest,
+            skills,
+            targets,
+        };
+        toml::to_string(&File { key: [entry] }).expect("texts and lists of them are toml")
     }
+}
+
+/// A file with one key.
+#[derive(Serialize)]
+struct File<'e> {
+    key: [Entry<'e>; 1],
+}
+
+#[derive(Serialize)]
+struct Entry<'e> {
+    name: &'e str,
+    sha256: &'e str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    skills: &'e [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    targets: &'e [String],
 }
 
 #[cfg(test)]
@@ -66,10 +89,12 @@ mod tests {
             Minted::new().expect("chance"),
             Minted::new().expect("chance"),
         );
-        let keys = parse(&key.entry(&name)).expect("valid");
+        let (skills, targets) = (["*".to_owned()], ["puruto-\"odd".to_owned()]);
+        let keys = parse(&key.entry(&name, &skills, &targets)).expect("valid");
         let now = WallTime::from_unix_millis(0);
         let found = keys.find(key.expose(), now).expect("known");
         assert_eq!(found.name(), &name);
+        assert!(found.skills().cover("any") && found.targets().cover("puruto-\"odd"));
         assert_eq!(keys.find(other.expose(), now), None);
         assert_eq!(key.expose().len(), PREFIX.len() + 43);
         assert_eq!(format!("{key:?}"), "Minted(***)");
