@@ -17,7 +17,7 @@ use crate::{
         guard::Guard,
         pair::Pair,
         port::Port,
-        worker::{self, WorkerLaunch, WorkerOutput, WorkerProcess},
+        worker::{self, Role, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
     telemetry::names::SLOTS_FREE,
 };
@@ -236,6 +236,7 @@ impl Equipment {
         ];
         set.extend(own.map(|(name, value)| (name.to_owned(), value)));
         WorkerLaunch {
+            role: Role::Worker,
             name: name.to_owned(),
             workers_dir: self.workers_dir.clone(),
             folder: Some(self.folder.clone()),

@@ -1,4 +1,4 @@
-//! One worker process on local servers: started, asked, stopped, killed.
+//! One process of a fleet on local servers, a worker or a gateway: started, asked, stopped, killed.
 //!
 //! Owns the process and how it is told where its servers are: by its environment, which outweighs
 //! every file. What the worker does is its own business.
@@ -24,9 +24,44 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How often they are asked meanwhile.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
+/// What a process is to the fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It works on requests.
+    Worker,
+    /// It serves whoever speaks HTTP.
+    Gateway {
+        /// Where.
+        listen: Port,
+    },
+}
+
+impl Role {
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::Gateway { .. } => "gateway",
+        }
+    }
+
+    /// What tells the process where it serves.
+    fn places(self, telemetry: Port) -> Vec<(&'static str, String)> {
+        let telemetry = telemetry.address().to_string();
+        match self {
+            Self::Worker => vec![("PURUTO_WORKER__TELEMETRY", telemetry)],
+            Self::Gateway { listen } => vec![
+                ("PURUTO_GATEWAY__TELEMETRY", telemetry),
+                ("PURUTO_GATEWAY__LISTEN", listen.address().to_string()),
+            ],
+        }
+    }
+}
+
 /// What a worker process is started with.
 #[derive(Clone, Debug)]
 pub struct WorkerLaunch {
+    /// What it is to the fleet.
+    pub role: Role,
     /// What it is called in logs, headers and connection names; unique among its fleet.
     pub name: String,
     /// The folder of the fleet's Purutos.
@@ -92,7 +127,7 @@ impl WorkerProcess {
     /// When the process cannot be started, or its output has nowhere to go.
     pub async fn start(launch: &WorkerLaunch) -> io::Result<Self> {
         let (output, errors) = launch.output.open()?;
-        let mut command = launch.guard.verb("worker");
+        let mut command = launch.guard.verb(launch.role.verb());
         command.arg("--workers-dir").arg(&launch.workers_dir);
         command.args(&launch.arguments);
         for name in &launch.unset {
@@ -101,10 +136,7 @@ impl WorkerProcess {
         command
             .envs(launch.set.iter().map(|(name, value)| (name, value)))
             .env("PURUTO_WORKER__ID", &launch.name)
-            .env(
-                "PURUTO_WORKER__TELEMETRY",
-                launch.telemetry.address().to_string(),
-            )
+            .envs(launch.role.places(launch.telemetry))
             .current_dir(launch.folder.as_deref().unwrap_or_else(|| Path::new(".")))
             .stdin(Stdio::null())
             .stdout(output)

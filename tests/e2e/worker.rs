@@ -11,7 +11,7 @@ use puruto_fleet::{
     clock::Chance,
     dev::{
         port::Port,
-        worker::{WorkerLaunch, WorkerOutput, WorkerProcess},
+        worker::{Role, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -52,6 +52,7 @@ impl Worker {
             .map(|(_, dir)| dir.into());
         let log = folder.join(format!("{name}.log"));
         let launch = WorkerLaunch {
+            role: Role::Worker,
             name: name.to_owned(),
             workers_dir: workers_dir.expect("a workers folder"),
             folder: Some(folder.to_owned()),

@@ -20,7 +20,7 @@ use crate::{
         pair::{Pair, PairLaunch},
         port::{Port, PortChoice},
         say::Say,
-        worker::{self, WorkerLaunch, WorkerOutput, WorkerProcess},
+        worker::{self, Role, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
     puruto::Fleet,
     store::redis::RedisStore,
@@ -178,6 +178,7 @@ impl Script<'_> {
         let inherited = self.world.environment.iter().map(|(name, _)| name);
         let ours = inherited.filter(|name| name.starts_with("PURUTO_"));
         Ok(WorkerLaunch {
+            role: Role::Worker,
             name: name.to_owned(),
             workers_dir: self.cast.to_owned(),
             // No configuration lies there.

@@ -1,4 +1,4 @@
-//! The running whole of `puruto dev`: two servers and the workers on them.
+//! The running whole of `puruto dev`: two servers, the workers on them, and a gateway.
 //!
 //! Owns the order: servers before workers at the start, workers before servers at the end.
 
@@ -23,9 +23,12 @@ use crate::{
         port::Port,
         server::Server,
         tool::Tool,
-        worker::{self, WorkerLaunch, WorkerOutput},
+        worker::{self, Role, WorkerLaunch, WorkerOutput},
     },
 };
+
+/// Where the gateway listens if that is free and nobody says otherwise.
+const GATEWAY_PORT: Port = Port::new(8080);
 
 /// How long beyond its own bound for draining a worker may take to end.
 const STOP_GRACE: Duration = Duration::from_secs(10);
@@ -35,6 +38,8 @@ pub(super) struct Fleet {
     servers: Pair,
     /// Where each worker began to serve `/metrics`.
     telemetry: Vec<Port>,
+    /// Where the gateway began to serve.
+    gateway: Option<Port>,
     keepers: JoinSet<Result<(), KeeperFault>>,
     stop: CancellationToken,
     logs: JoinSet<()>,
@@ -54,6 +59,7 @@ impl Fleet {
         let servers = Pair::start(&launch, &plan.places, &chance, &voice).await?;
         let mut fleet = Self {
             telemetry: Vec::new(),
+            gateway: None,
             keepers: JoinSet::new(),
             stop: CancellationToken::new(),
             logs: JoinSet::new(),
@@ -61,6 +67,7 @@ impl Fleet {
         };
         fleet.show_servers(screen);
         fleet.start_workers(plan, screen, &chance)?;
+        fleet.start_gateway(plan, screen, &chance)?;
         Ok(fleet)
     }
 
@@ -85,24 +92,47 @@ impl Fleet {
         for (number, colour) in (1..=plan.workers.get()).zip(colours.into_iter().cycle()) {
             let name = format!("worker-{number}");
             let voice = Voice::new(screen, &name, colour);
-            let launch = self.launch(name, plan, Port::free(chance)?);
-            self.telemetry.push(launch.telemetry);
-            let keeper = Keeper {
-                launch,
-                voice,
-                chance: chance.clone(),
-                stop: self.stop.clone(),
-                stop_within: plan.drain_timeout + STOP_GRACE,
-            };
-            self.keepers.spawn(keeper.keep());
+            let launch = self.launch(Role::Worker, name, plan, Port::free(chance)?);
+            self.keep(launch, voice, plan, chance);
         }
         Ok(())
     }
 
-    fn launch(&self, name: String, plan: &Plan, telemetry: Port) -> WorkerLaunch {
+    fn start_gateway(
+        &mut self,
+        plan: &Plan,
+        screen: &Screen,
+        chance: &Chance,
+    ) -> Result<(), DevError> {
+        let listen = match plan.gateway_port {
+            Some(port) => port,
+            None => GATEWAY_PORT.or_free(chance)?,
+        };
+        let voice = Voice::new(screen, "gateway", Colour::Blue);
+        let role = Role::Gateway { listen };
+        let launch = self.launch(role, "gateway".to_owned(), plan, Port::free(chance)?);
+        self.gateway = Some(listen);
+        self.keep(launch, voice, plan, chance);
+        Ok(())
+    }
+
+    fn keep(&mut self, launch: WorkerLaunch, voice: Voice, plan: &Plan, chance: &Chance) {
+        self.telemetry.push(launch.telemetry);
+        let keeper = Keeper {
+            launch,
+            voice,
+            chance: chance.clone(),
+            stop: self.stop.clone(),
+            stop_within: plan.drain_timeout + STOP_GRACE,
+        };
+        self.keepers.spawn(keeper.keep());
+    }
+
+    fn launch(&self, role: Role, name: String, plan: &Plan, telemetry: Port) -> WorkerLaunch {
         let mut set = worker::variables_of(&self.servers);
         set.extend(plan.variables.iter().cloned());
         WorkerLaunch {
+            role,
             name,
             workers_dir: plan.workers_dir.clone(),
             folder: None,
@@ -118,6 +148,7 @@ impl Fleet {
     /// Where it is.
     pub(super) fn addresses(&self) -> Addresses {
         Addresses {
+            gateway: self.gateway,
             nats: self.servers.nats.url(),
             redis: self.servers.redis.url(),
             telemetry: self.telemetry.clone(),

@@ -14,11 +14,12 @@ use crate::{
 pub(super) struct Addresses {
     pub(super) nats: String,
     pub(super) redis: String,
+    pub(super) gateway: Option<Port>,
     pub(super) telemetry: Vec<Port>,
 }
 
 impl Addresses {
-    /// Where each worker shows its metrics.
+    /// Where each worker, and the gateway, shows its metrics.
     pub(super) fn metrics(&self) -> Vec<String> {
         let url = |port: &Port| format!("http://{}/metrics", port.address());
         self.telemetry.iter().map(url).collect()
@@ -37,6 +38,10 @@ pub(super) fn of(
         format!("  {} {}", program(), verb(purutos)),
         format!("  nats --server {} sub 'puruto.result.>'", addresses.nats),
     ];
+    let gateway = addresses.gateway.iter();
+    lines.extend(
+        gateway.map(|port| format!("  curl http://{}/.well-known/skill-sharing", port.address())),
+    );
     let metrics = addresses.metrics().into_iter();
     lines.extend(metrics.map(|url| format!("  curl {url}")));
     let named = [

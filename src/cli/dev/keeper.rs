@@ -1,4 +1,4 @@
-//! Keeps one worker process running: starts it, shows its log, starts it again when it dies.
+//! Keeps one process of the fleet running: starts it, shows its log, starts it again when it dies.
 
 use std::{io, process::ExitStatus, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     dev::{
         error::DevError,
         say::Say as _,
-        worker::{WorkerLaunch, WorkerProcess},
+        worker::{Role, WorkerLaunch, WorkerProcess},
     },
 };
 
@@ -94,6 +94,9 @@ impl Keeper {
             }
             // Somebody else may have taken the port meanwhile.
             self.launch.telemetry = self.launch.telemetry.or_free(&self.chance)?;
+            if let Role::Gateway { listen } = &mut self.launch.role {
+                *listen = listen.or_free(&self.chance)?;
+            }
         }
     }
 

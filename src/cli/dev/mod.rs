@@ -58,6 +58,9 @@ pub(super) struct DevArgs {
     /// Where Redis listens (default: 6379 if that is free, else another)
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     redis_port: Option<u16>,
+    /// Where the gateway listens (default: 8080 if that is free, else another)
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    gateway_port: Option<u16>,
 }
 
 /// Runs the fleet until a signal ends it.

@@ -24,6 +24,7 @@ pub(super) struct Plan {
     pub(super) data_dir: PathBuf,
     pub(super) nats_port: PortChoice,
     pub(super) redis_port: PortChoice,
+    pub(super) gateway_port: Option<Port>,
     /// How long a worker takes at most to drain.
     pub(super) drain_timeout: Duration,
     /// What workers get on their command line beside ours.
@@ -53,6 +54,7 @@ impl Plan {
             data_dir: args.data_dir.clone(),
             nats_port: port(args.nats_port),
             redis_port: port(args.redis_port),
+            gateway_port: args.gateway_port.map(Port::new),
             drain_timeout: config.worker.drain_timeout,
             arguments: global.for_workers(),
             variables: log_style(config, screen).into_iter().collect(),

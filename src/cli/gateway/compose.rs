@@ -59,7 +59,7 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     let skills = watch_skills(&shared)?;
     let policies = watch_policies(&shared);
     let health = Health::default();
-    let servers = health.check("servers");
+    let (servers, listening) = (health.check("servers"), health.check("listening"));
     serve_telemetry(&shared, health).await?;
     let drain = CancellationToken::new();
     tokio::spawn(signals::listen(drain.clone(), CancellationToken::new()));
@@ -90,6 +90,7 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
         wait_max: config.gateway.wait_max,
         places: Places { public },
     };
+    listening.ok();
     tracing::info!(%address, "serving");
     let guard = Guard {
         metrics: shared.metrics.clone(),
