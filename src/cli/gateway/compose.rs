@@ -17,6 +17,7 @@ use crate::{
     client::Client,
     config::{Config, HttpUrl, Offered},
     gateway::{
+        a2a::{self, Agents, Door},
         auth::{CallerRate, Gate},
         executions::{Desk, Hub},
         fleet::Fleet,
@@ -26,6 +27,7 @@ use crate::{
         v1::{self, Front, Places},
     },
     policy::{self, LivePolicies, PolicySet},
+    puruto,
     store::{StoreFault, redis::RedisStore},
     telemetry::{
         health::{Health, Setter},
@@ -68,6 +70,7 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
         return Ok(());
     };
     let (nats, store) = connected?;
+    let agents = agents(&shared, policies.clone());
     let settings = settings(config, policies, &world.clock, &world.chance);
     let fleet: Arc<dyn Fleet> = Arc::new(Client::new(nats, store, settings));
     let hub = Hub::new(Arc::clone(&fleet), config.nats.results_max_age);
@@ -97,7 +100,7 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
         tell: |refusal| axum::response::IntoResponse::into_response(Problem::of_guard(refusal)),
         stop: drain.clone(),
     };
-    let routes = server::guarded(routes(front), &config.gateway, guard);
+    let routes = server::guarded(routes(front, agents), &config.gateway, guard);
     let counted = shared.metrics.http();
     server
         .serve(routes, move || counted.connection_opened(), drain)
@@ -106,8 +109,18 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
 }
 
 /// Every door.
-fn routes(front: Front) -> Router {
-    v1::routes(front).fallback(v1::no_route)
+fn routes(front: Front, agents: Agents) -> Router {
+    let door = Door {
+        desk: front.desk.clone(),
+        gate: front.gate.clone(),
+        rate: Arc::clone(&front.rate),
+        agents,
+        wait_max: front.wait_max,
+        public: front.places.public.clone(),
+    };
+    v1::routes(front)
+        .merge(a2a::routes(door))
+        .fallback(v1::no_route)
 }
 
 impl Shared<'_> {
@@ -152,6 +165,20 @@ fn watch_policies(shared: &Shared<'_>) -> LivePolicies {
     let (policies, reloader) = policy::watch(folder, start);
     shared.beside(reloader.run(|_change| {}));
     policies
+}
+
+/// The Purutos that may be asked. Without folders that can be read there are none, and skills are
+/// served all the same.
+fn agents(shared: &Shared<'_>, policies: LivePolicies) -> Agents {
+    let folder = &shared.config.worker.workers_dir;
+    let fleet = puruto::Fleet::load(folder).unwrap_or_else(|findings| {
+        for finding in findings {
+            tracing::warn!(%finding, "no agents are offered");
+        }
+        puruto::Fleet::default()
+    });
+    let caller = shared.config.gateway.caller.clone();
+    Agents::new(Arc::new(fleet), policies, caller)
 }
 
 async fn serve_telemetry(shared: &Shared<'_>, health: Health) -> Result<(), GatewayFault> {
