@@ -4,6 +4,7 @@
 
 mod body;
 mod events;
+mod files;
 mod guard;
 mod headers;
 mod observe;
@@ -62,6 +63,7 @@ pub async fn open(config: &GatewayConfig) -> Result<Server, OpenFault> {
         // One without the other is refused with the configuration.
         _ => None,
     };
+    files::allow(config.max_connections.get());
     let server = Server::bind(address, bounds(config)).await;
     let server = server.map_err(|error| OpenFault::Address { address, error })?;
     Ok(match tls {
