@@ -58,12 +58,3 @@ impl Drop for Child {
         let _reaped = self.process.wait();
     }
 }
-
-/// A line of `/proc/self/status`, in MiB.
-pub(super) fn memory(line: &str) -> Outcome<f64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let found = status.lines().find_map(|it| it.strip_prefix(line));
-    let kib = found.and_then(|it| it.trim_start_matches(':').split_whitespace().next());
-    let kib: f64 = kib.ok_or("no such line in /proc/self/status")?.parse()?;
-    Ok(kib / 1024.0)
-}
