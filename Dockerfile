@@ -25,11 +25,12 @@ RUN apt-get update \
 COPY --from=build /build/target/release/puruto /usr/local/bin/puruto
 WORKDIR /fleet
 COPY config/fleet.toml config/fleet.toml
+COPY config/skills config/skills
 COPY workers workers
 USER 10001
 # Prometheus asks from another container.
 ENV PURUTO_WORKER__TELEMETRY=0.0.0.0:9464
-EXPOSE 9464
+EXPOSE 8080 9464
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 CMD ["puruto", "health"]
 ENTRYPOINT ["puruto"]
 CMD ["worker"]

@@ -16,7 +16,8 @@ use super::{
     failure::Failure,
     gateway::{self, GatewayArgs},
     gateway_key::{self, GatewayKeyArgs},
-    health, invoke,
+    health::{self, HealthArgs},
+    invoke,
     listing::{self, ListArgs},
     logs, result, runs, schema,
     session::{GlobalArgs, World},
@@ -77,9 +78,9 @@ enum Verb {
     Gateway(GatewayArgs),
     /// Strike a fleet of its own with faults, and prove that nothing was lost
     Chaos(chaos::ChaosArgs),
-    /// Tell whether the worker on this machine serves
+    /// Tell whether the worker, or the gateway, on this machine serves
     #[command(after_help = TABLE)]
-    Health,
+    Health(HealthArgs),
     /// Measure what an invocation costs on this machine
     Bench(BenchArgs),
     /// Make a key for a caller of the gateway
@@ -166,7 +167,7 @@ impl App {
                 let holds = chaos::run(&args, world).await?;
                 Ok(if holds { Exit::Ok } else { Exit::Error })
             }),
-            Verb::Health => block_on(health::run(&global, world)),
+            Verb::Health(args) => block_on(health::run(&args, &global, world)),
             Verb::Bench(args) => {
                 let report = block_on(async { Ok(bench::run(&args, world).await?) })?;
                 world.output.raw(report.as_bytes())?;

@@ -1,19 +1,39 @@
-//! `puruto health`: whether the worker on this machine serves.
+//! `puruto health`: whether the worker, or the gateway, on this machine serves.
 //!
-//! Asks the worker's own port, so that a container's health check needs no other program. Never:
-//! NATS or Redis; how the worker gets on with them is for the worker to say.
+//! Asks its own port, so that a container's health check needs no other program. Never:
+//! NATS or Redis; how it gets on with them is for it to say.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use clap::Args;
 
 use super::{exit::Exit, failure::Failure, session::GlobalArgs, session::World};
 use crate::{config::Offered, dev::probe};
 
-/// Prints what the worker says about its readiness.
-pub(super) async fn run(global: &GlobalArgs, world: &World) -> Result<Exit, Failure> {
+/// Flags of `puruto health`.
+#[derive(Args, Debug)]
+pub(super) struct HealthArgs {
+    /// Ask the gateway instead of the worker
+    #[arg(long)]
+    gateway: bool,
+}
+
+/// Prints what the process says about its readiness.
+pub(super) async fn run(
+    args: &HealthArgs,
+    global: &GlobalArgs,
+    world: &World,
+) -> Result<Exit, Failure> {
     let gathered = global.gather(world, Vec::new())?;
-    let Offered::At(served) = gathered.config.worker.telemetry else {
-        let what = "worker.telemetry is off: there is nobody to ask";
-        return Err(Failure::Usage(what.to_owned()));
+    let config = &gathered.config;
+    let (role, telemetry) = if args.gateway {
+        ("gateway", config.gateway.telemetry)
+    } else {
+        ("worker", config.worker.telemetry)
+    };
+    let Offered::At(served) = telemetry else {
+        let what = format!("{role}.telemetry is off: there is nobody to ask");
+        return Err(Failure::Usage(what));
     };
     let address = reachable(served);
     match probe::ask(address, "/readyz").await {
@@ -22,9 +42,9 @@ pub(super) async fn run(global: &GlobalArgs, world: &World) -> Result<Exit, Fail
             Ok(if status == 200 { Exit::Ok } else { Exit::Error })
         }
         Err(error) => {
-            let source = gathered.effective.source_of("worker", "telemetry");
+            let source = gathered.effective.source_of(role, "telemetry");
             Err(Failure::NoConnection {
-                what: format!("no worker answers at {address}: {error}"),
+                what: format!("no {role} answers at {address}: {error}"),
                 source_of: source.map_or_else(String::new, ToString::to_string),
             })
         }

@@ -90,6 +90,11 @@ impl Fleet {
         self
     }
 
+    /// What its processes are told by their environment.
+    pub(crate) fn variables(&self) -> &[(String, String)] {
+        &self.variables
+    }
+
     /// Lets `caller` ask these targets for anything, and no others.
     pub(crate) fn allow(&self, caller: &str, targets: &[&str]) {
         self.write_policy(

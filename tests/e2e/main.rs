@@ -33,6 +33,7 @@ mod dlq;
 mod doctor;
 mod elsewhere;
 mod failover;
+mod gateway;
 mod hostile;
 mod invoking;
 mod lanes;

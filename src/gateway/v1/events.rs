@@ -41,7 +41,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 ///
 /// Server-sent events: `status` (the document of the execution, at the end with its output),
 /// `progress` (what happened on the way), `token` (the answer as it is being written), `gap` (some
-/// of the answer was missed). The stream ends with the execution. `Last-Event-ID` goes on behind
+/// of the answer was missed; what follows is left out until it starts again, and the end has all). The stream ends with the execution. `Last-Event-ID` goes on behind
 /// that event, on any gateway.
 #[utoipa::path(
     get,
