@@ -140,28 +140,40 @@ async fn renewed(tls: Option<&Tls>) {
     }
 }
 
-impl<O> Shared<O> {
+impl<O> Shared<O>
+where
+    O: Send + Sync,
+{
     async fn serve<S>(&self, stream: S, peer: SocketAddr)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (protocol, stop) = (&self.protocol, &self.stop);
-        let router = self.router.clone();
-        let Some(tls) = &self.tls else {
-            return protocol.converse(stream, peer, router, stop).await;
-        };
-        let handshake = timeout(self.bounds.head_within, tls.accept(stream));
-        match stop.run_until_cancelled(handshake).await {
+        match &self.tls {
             // Boxed, so that connections without TLS hold no place for it.
-            Some(Ok(Ok(stream))) => {
-                protocol
-                    .converse(Box::new(stream), peer, router, stop)
-                    .await
-            }
+            Some(tls) => Box::pin(self.serve_behind(tls, stream, peer)).await,
+            None => self.converse(stream, peer).await,
+        }
+    }
+
+    async fn serve_behind<S>(&self, tls: &Tls, stream: S, peer: SocketAddr)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let handshake = timeout(self.bounds.head_within, tls.accept(stream));
+        match self.stop.run_until_cancelled(handshake).await {
+            Some(Ok(Ok(stream))) => self.converse(stream, peer).await,
             Some(Ok(Err(error))) => tracing::debug!(%error, "http_handshake_failed"),
             Some(Err(_late)) => tracing::debug!("http_handshake_late"),
             None => {}
         }
+    }
+
+    fn converse<S>(&self, stream: S, peer: SocketAddr) -> impl Future<Output = ()> + Send
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let router = self.router.clone();
+        self.protocol.converse(stream, peer, router, &self.stop)
     }
 }
 

@@ -31,8 +31,9 @@ use crate::{
 const STREAMS: u32 = 128;
 /// Headers of one request.
 const HEADERS: usize = 64;
-/// Bytes of a request's head; a token of an issuer takes most of it.
-const HEAD_BYTES: usize = 32 * 1024;
+/// Bytes of a request's head; a token of an issuer takes most of it. Twice as much is held for each
+/// connection once this is more than the 8 KiB that hyper begins with.
+const HEAD_BYTES: usize = 8 * 1024;
 /// How long a client may take nothing of what it is sent.
 const TAKEN_WITHIN: Duration = Duration::from_secs(60);
 
