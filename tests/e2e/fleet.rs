@@ -30,7 +30,7 @@ const QUICK_TAKE_OVER: [(&str, &str); 6] = [
 pub(crate) struct Fleet {
     pub(crate) servers: Servers,
     pub(crate) chance: Chance,
-    workers_dir: PathBuf,
+    pub(crate) workers_dir: PathBuf,
     variables: Vec<(String, String)>,
 }
 

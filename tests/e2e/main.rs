@@ -22,7 +22,6 @@ mod terminal;
 mod wire;
 mod worker;
 
-mod a2a;
 mod answers;
 mod bad_input;
 mod by_hand;

@@ -186,6 +186,12 @@ impl NatsClient {
         service::stats_of(&self.link, name).await
     }
 
+    /// Whether its connection stands at this moment.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        !self.link.stable_for().is_zero()
+    }
+
     pub(super) const fn requests(&self) -> &StreamName {
         &self.requests
     }

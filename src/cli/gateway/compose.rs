@@ -6,7 +6,7 @@ use axum::Router;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::fault::GatewayFault;
+use super::{dashboard, fault::GatewayFault};
 use crate::{
     broker::{BrokerFault, nats::NatsClient},
     cli::{
@@ -17,7 +17,6 @@ use crate::{
     client::Client,
     config::{Config, HttpUrl, Offered},
     gateway::{
-        a2a::{self, Agents, Door},
         auth::{CallerRate, Gate},
         executions::{Desk, Hub},
         fleet::Fleet,
@@ -27,7 +26,6 @@ use crate::{
         v1::{self, Front, Places},
     },
     policy::{self, LivePolicies, PolicySet},
-    puruto,
     store::{StoreFault, redis::RedisStore},
     telemetry::{
         health::{Health, Setter},
@@ -70,7 +68,6 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
         return Ok(());
     };
     let (nats, store) = connected?;
-    let agents = agents(&shared, policies.clone());
     let settings = settings(config, policies, &world.clock, &world.chance);
     let fleet: Arc<dyn Fleet> = Arc::new(Client::new(nats, store, settings));
     let hub = Hub::new(Arc::clone(&fleet), config.nats.results_max_age);
@@ -84,6 +81,10 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
             error,
         })?;
     let public = public_url(config, &address.to_string());
+    let dashboard = dashboard(&shared, &servers, &public);
+    let Some(dashboard) = drain.run_until_cancelled(dashboard).await else {
+        return Ok(());
+    };
     let front = Front {
         desk: Desk::new(fleet, hub, config.nats.results_max_age),
         gate,
@@ -95,12 +96,8 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     };
     listening.ok();
     tracing::info!(%address, "serving");
-    let guard = Guard {
-        metrics: shared.metrics.clone(),
-        tell: |refusal| axum::response::IntoResponse::into_response(Problem::of_guard(refusal)),
-        stop: drain.clone(),
-    };
-    let routes = server::guarded(routes(front, agents), &config.gateway, guard);
+    let guard = guard(&shared, &drain);
+    let routes = server::guarded(routes(front, dashboard?), &config.gateway, guard);
     let counted = shared.metrics.http();
     server
         .serve(routes, move || counted.connection_opened(), drain)
@@ -108,19 +105,34 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     Ok(())
 }
 
+/// What stands around every route.
+fn guard(shared: &Shared<'_>, drain: &CancellationToken) -> Guard {
+    Guard {
+        metrics: shared.metrics.clone(),
+        tell: |refusal| axum::response::IntoResponse::into_response(Problem::of_guard(refusal)),
+        stop: drain.clone(),
+    }
+}
+
+/// The dashboard, if it is served: on connections of its own, which what it hears may break for a
+/// moment.
+async fn dashboard(
+    shared: &Shared<'_>,
+    check: &Setter,
+    public: &HttpUrl,
+) -> Result<Router, GatewayFault> {
+    let Shared { config, world, .. } = shared;
+    if !config.gateway.dashboard {
+        return Ok(Router::new());
+    }
+    let connected = connect(shared, check).await?;
+    let stop = shared.all.clone();
+    Ok(dashboard::routes(config, world, connected, public, stop))
+}
+
 /// Every door.
-fn routes(front: Front, agents: Agents) -> Router {
-    let door = Door {
-        desk: front.desk.clone(),
-        gate: front.gate.clone(),
-        rate: Arc::clone(&front.rate),
-        agents,
-        wait_max: front.wait_max,
-        public: front.places.public.clone(),
-    };
-    v1::routes(front)
-        .merge(a2a::routes(door))
-        .fallback(v1::no_route)
+fn routes(front: Front, dashboard: Router) -> Router {
+    v1::routes(front).merge(dashboard).fallback(v1::no_route)
 }
 
 impl Shared<'_> {
@@ -165,20 +177,6 @@ fn watch_policies(shared: &Shared<'_>) -> LivePolicies {
     let (policies, reloader) = policy::watch(folder, start);
     shared.beside(reloader.run(|_change| {}));
     policies
-}
-
-/// The Purutos that may be asked. Without folders that can be read there are none, and skills are
-/// served all the same.
-fn agents(shared: &Shared<'_>, policies: LivePolicies) -> Agents {
-    let folder = &shared.config.worker.workers_dir;
-    let fleet = puruto::Fleet::load(folder).unwrap_or_else(|findings| {
-        for finding in findings {
-            tracing::warn!(%finding, "no agents are offered");
-        }
-        puruto::Fleet::default()
-    });
-    let caller = shared.config.gateway.caller.clone();
-    Agents::new(Arc::new(fleet), policies, caller)
 }
 
 async fn serve_telemetry(shared: &Shared<'_>, health: Health) -> Result<(), GatewayFault> {

@@ -1,6 +1,7 @@
 //! `puruto gateway`: the edge to whoever speaks HTTP.
 
 mod compose;
+mod dashboard;
 mod fault;
 
 use std::net::SocketAddr;

@@ -22,7 +22,10 @@ use super::{
     recent::{Recent, Told},
 };
 use crate::{
-    broker::{BrokerFault, StoredResult, nats::ResultSubscription},
+    broker::{
+        BrokerFault, StoredResult,
+        nats::{NatsClient, ResultSubscription},
+    },
     inspect::Onlooker,
 };
 
@@ -51,6 +54,7 @@ pub(super) enum Listens {
 /// The index, and whoever keeps it.
 #[derive(Debug)]
 pub(super) struct Feed {
+    nats: NatsClient,
     recent: Mutex<Recent>,
     listens: watch::Sender<Listens>,
     looked_at: watch::Sender<Instant>,
@@ -64,6 +68,7 @@ impl Feed {
         stop: CancellationToken,
     ) -> Arc<Self> {
         let feed = Arc::new(Self {
+            nats: onlooker.nats.clone(),
             recent: Mutex::new(Recent::of(most)),
             listens: watch::Sender::new(Listens::Asleep),
             looked_at: watch::Sender::new(Instant::now()),
@@ -89,6 +94,9 @@ impl Feed {
 
     /// How good the index is.
     pub(super) fn listens(&self) -> Listens {
+        if !self.nats.is_connected() {
+            return Listens::Broken("the connection to nats is broken".to_owned());
+        }
         self.listens.borrow().clone()
     }
 

@@ -7,7 +7,8 @@ import { linkTo } from "./requests.js";
 /** While it is not done it is read again so often, in milliseconds. */
 const EVERY = 2_000;
 
-const isDone = (it) => ["ok", "failed", "cancelled", "done"].includes(it.state);
+/** Whether its result was seen; one that is done may still be about to publish it. */
+const isDone = (it) => ["ok", "failed", "cancelled"].includes(it.state);
 
 function facts(it, now) {
   const rows = [
@@ -150,7 +151,7 @@ export function request(target, id, now) {
       chain.replaceChildren(...[waterfall(it.chain, it)].flat());
       events.replaceChildren(told(it.events));
     }
-    const wanted = isDone(it) ? [] : [buttons.why, buttons.cancel,
+    const wanted = isDone(it) || it.state === "done" ? [] : [buttons.why, buttons.cancel,
       ...(it.state === "awaiting approval" ? [buttons.approve, buttons.reject] : [])];
     if (wanted.length !== actions.children.length) actions.replaceChildren(...wanted);
     if (isNew) {

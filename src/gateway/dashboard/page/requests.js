@@ -124,7 +124,7 @@ export function requests(query, now) {
     if (wrapped.parentNode !== place || place.childNodes.length !== 1) place.replaceChildren(wrapped);
   }
 
-  const isOpen = (it) => !["ok", "failed", "cancelled", "done"].includes(it.state);
+  const isOpen = (it) => !["ok", "failed", "cancelled"].includes(it.state);
   newer.disabled = older.disabled = true;
   read();
   return {
