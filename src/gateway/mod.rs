@@ -5,6 +5,8 @@
 //! that another could not tell as well: one can die at any moment.
 //! Never: the pipeline, a claim, or a result of its own making.
 
+/// The door for other agents.
+pub mod a2a;
 /// Who asks, proven, and how much one may ask.
 pub mod auth;
 /// One page to watch the fleet.

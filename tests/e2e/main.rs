@@ -22,6 +22,7 @@ mod terminal;
 mod wire;
 mod worker;
 
+mod a2a;
 mod answers;
 mod bad_input;
 mod by_hand;

@@ -1,6 +1,6 @@
 //! What nobody here wrote: the `nats` command line and `nats-py`, which are clients of NATS,
 //! `llmock`, `aimock` and a small real model, which are model servers, `mcp`, with which servers of
-//! tools are written, and `promtool`, which judges alerts.
+//! tools are written, `a2a-sdk`, which asks agents, and `promtool`, which judges alerts.
 //!
 //! Owns where they are found or installed, and what becomes of a test where one cannot be had. A
 //! test asks with [`need`]:
@@ -11,6 +11,7 @@
 //! };
 //! ```
 
+pub(crate) mod a2a;
 pub(crate) mod aimock;
 mod folder;
 pub(crate) mod llmock;
@@ -30,7 +31,10 @@ use puruto_fleet::{
     dev::{error::DevError, model::ModelServer},
 };
 
-use self::{mcp::PythonWithMcp, mock::Mock, nats_cli::NatsCli, promtool::Promtool, python::Python};
+use self::{
+    a2a::PythonWithA2a, mcp::PythonWithMcp, mock::Mock, nats_cli::NatsCli, promtool::Promtool,
+    python::Python,
+};
 use super::{guard, places, say};
 
 /// The `nats` command line for the servers at `url`, built first on a machine that has none.
@@ -54,6 +58,12 @@ pub(crate) async fn python_with_nats() -> Result<Python, Missing> {
 /// not got it.
 pub(crate) async fn python_with_mcp() -> Result<PythonWithMcp, Missing> {
     PythonWithMcp::obtain(&places()).await
+}
+
+/// A Python with the SDK of the Agent2Agent protocol, which is fetched first on a machine that has
+/// not got it.
+pub(crate) async fn python_with_a2a() -> Result<PythonWithA2a, Missing> {
+    PythonWithA2a::obtain(&places()).await
 }
 
 /// `llmock` with these settings of its own, which is fetched first on a machine that has not got it.

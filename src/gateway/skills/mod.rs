@@ -20,6 +20,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde_json::Value;
 
+pub(super) use self::output::answer_of;
 use self::{endpoint::Endpoints, prompt::PromptTemplate, published::Described};
 pub use self::{
     endpoint::{EndpointUrls, filled},

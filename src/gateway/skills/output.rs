@@ -30,6 +30,12 @@ pub(super) fn shaped(schema: &AnswerSchema, result: &Value) -> Value {
         .unwrap_or_else(|| answer.summary())
 }
 
+/// What a result says: its text, and its JSON where its worker read some.
+pub(in crate::gateway) fn answer_of(result: &Value) -> (&str, Option<&Value>) {
+    let Answer { text, output, .. } = Answer::of(result);
+    (text, output.get("json"))
+}
+
 /// What a result says, wherever its worker put it.
 struct Answer<'r> {
     result: &'r Value,
