@@ -15,6 +15,8 @@ pub mod dashboard;
 pub mod executions;
 /// Seam to the fleet as the gateway needs it.
 pub mod fleet;
+/// The door for model clients.
+pub mod mcp;
 mod principal;
 /// What a caller is told that gets no answer.
 pub mod problem;

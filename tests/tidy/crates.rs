@@ -17,7 +17,7 @@ const HOMES: &[(&str, &[&str])] = &[
         "reqwest",
         &["src/gateway/auth/oauth2/fetch.rs", "src/handler/agent/mcp"],
     ),
-    ("rmcp", &["src/handler/agent/mcp"]),
+    ("rmcp", &["src/gateway/mcp", "src/handler/agent/mcp"]),
     // Young: to be replaced by changing one file.
     ("sse_core", &["src/runtime/stream/events.rs"]),
 ];

@@ -1,12 +1,12 @@
 //! The composition root of the gateway: here its ports get their real adapters.
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{dashboard, fault::GatewayFault};
+use super::{dashboard, doors::Doors, fault::GatewayFault};
 use crate::{
     broker::{BrokerFault, nats::NatsClient},
     cli::{
@@ -23,9 +23,11 @@ use crate::{
         problem::Problem,
         server::{self, Guard},
         skills::{self, LiveSkills, Skills},
-        v1::{self, Front, Places},
+        v1::{Front, Places},
     },
+    http::Server,
     policy::{self, LivePolicies, PolicySet},
+    puruto,
     store::{StoreFault, redis::RedisStore},
     telemetry::{
         health::{Health, Setter},
@@ -68,18 +70,12 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
         return Ok(());
     };
     let (nats, store) = connected?;
-    let settings = settings(config, policies, &world.clock, &world.chance);
+    let settings = settings(config, policies.clone(), &world.clock, &world.chance);
     let fleet: Arc<dyn Fleet> = Arc::new(Client::new(nats, store, settings));
     let hub = Hub::new(Arc::clone(&fleet), config.nats.results_max_age);
     shared.beside(hub.clone().run());
     shared.beside(upkeep.run());
-    let server = server::open(&config.gateway).await?;
-    let address = server
-        .local_addr()
-        .map_err(|error| server::OpenFault::Address {
-            address: config.gateway.listen,
-            error,
-        })?;
+    let (server, address) = open(config).await?;
     let public = public_url(config, &address.to_string());
     let dashboard = dashboard(&shared, &servers, &public);
     let Some(dashboard) = drain.run_until_cancelled(dashboard).await else {
@@ -97,12 +93,30 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     listening.ok();
     tracing::info!(%address, "serving");
     let guard = guard(&shared, &drain);
-    let routes = server::guarded(routes(front, dashboard?), &config.gateway, guard);
+    let doors = Doors {
+        front,
+        dashboard: dashboard?,
+        purutos: Arc::new(purutos(&shared)),
+        policies,
+        stop: drain.clone(),
+    };
+    let routes = server::guarded(doors.routes(config, world), &config.gateway, guard);
     let counted = shared.metrics.http();
     server
         .serve(routes, move || counted.connection_opened(), drain)
         .await;
     Ok(())
+}
+
+/// The gateway's port, and where it is.
+async fn open(config: &Config) -> Result<(Server, SocketAddr), server::OpenFault> {
+    let server = server::open(&config.gateway).await?;
+    let bound = server.local_addr();
+    let bound = bound.map_err(|error| server::OpenFault::Address {
+        address: config.gateway.listen,
+        error,
+    })?;
+    Ok((server, bound))
 }
 
 /// What stands around every route.
@@ -128,11 +142,6 @@ async fn dashboard(
     let connected = connect(shared, check).await?;
     let stop = shared.all.clone();
     Ok(dashboard::routes(config, world, connected, public, stop))
-}
-
-/// Every door.
-fn routes(front: Front, dashboard: Router) -> Router {
-    v1::routes(front).merge(dashboard).fallback(v1::no_route)
 }
 
 impl Shared<'_> {
@@ -177,6 +186,17 @@ fn watch_policies(shared: &Shared<'_>) -> LivePolicies {
     let (policies, reloader) = policy::watch(folder, start);
     shared.beside(reloader.run(|_change| {}));
     policies
+}
+
+/// What the targets say of themselves; where their folders have mistakes, nothing is known of them.
+fn purutos(shared: &Shared<'_>) -> puruto::Fleet {
+    let folder = &shared.config.worker.workers_dir;
+    puruto::Fleet::load(folder).unwrap_or_else(|findings| {
+        for finding in findings {
+            tracing::warn!(%finding, "what targets say of themselves is not known");
+        }
+        puruto::Fleet::default()
+    })
 }
 
 async fn serve_telemetry(shared: &Shared<'_>, health: Health) -> Result<(), GatewayFault> {

@@ -2,6 +2,7 @@
 
 mod compose;
 mod dashboard;
+mod doors;
 mod fault;
 
 use std::net::SocketAddr;

@@ -106,6 +106,17 @@ impl Gate {
         }
     }
 
+    /// Who asks, where nothing needs to be allowed but that has to be somebody.
+    ///
+    /// # Errors
+    /// Nothing is shown, or it is not good.
+    pub async fn prove(&self, presented: &Presented<'_>) -> Result<Principal, Refusal> {
+        match self.identify(presented).await? {
+            Principal::Anonymous => Err(nothing_shown()),
+            known => Ok(known),
+        }
+    }
+
     /// Who asks for `skill`, if that is shown as its `scheme` wants and allowed.
     ///
     /// # Errors
@@ -150,10 +161,7 @@ impl Gate {
         match self.shown(presented, None)? {
             Shown::Key(key) => self.key(key, &KEY_HEADER, Wanted::Target(target)),
             Shown::Token(token) => self.token(token, Wanted::Target(target)).await,
-            Shown::Nothing => {
-                let why = format!("send a key in the header {KEY_HEADER}, or a bearer token");
-                Err(Refusal::auth_required(why, &Challenge::Either(&KEY_HEADER)))
-            }
+            Shown::Nothing => Err(nothing_shown()),
         }
     }
 
@@ -225,6 +233,11 @@ impl Gate {
             subject,
         })
     }
+}
+
+fn nothing_shown() -> Refusal {
+    let why = format!("send a key in the header {KEY_HEADER}, or a bearer token");
+    Refusal::auth_required(why, &Challenge::Either(&KEY_HEADER))
 }
 
 fn refused_token(why: &str) -> Refusal {
