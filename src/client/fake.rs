@@ -22,14 +22,14 @@ use crate::{
 };
 
 /// The one target that a worker ever served.
-pub(super) const SERVED: &str = "puruto-financial";
+pub(crate) const SERVED: &str = "puruto-financial";
 
 /// A request as it was published.
 #[derive(Clone, Debug)]
-pub(super) struct Published {
-    pub(super) subject: String,
-    pub(super) headers: Headers,
-    pub(super) body: Bytes,
+pub(crate) struct Published {
+    pub(crate) subject: String,
+    pub(crate) headers: Headers,
+    pub(crate) body: Bytes,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ struct State {
 
 /// A clone is the same broker.
 #[derive(Clone, Debug)]
-pub(super) struct FakeExchange {
+pub(crate) struct FakeExchange {
     state: Arc<Mutex<State>>,
     letters: BrokerTwin,
 }
@@ -60,7 +60,7 @@ pub(super) fn timed_out() -> BrokerFault {
 }
 
 impl FakeExchange {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(crate) fn new(clock: Clock) -> Self {
         Self {
             state: Arc::default(),
             letters: BrokerTwin::new(clock),
@@ -102,6 +102,13 @@ impl FakeExchange {
         self.state().on_publish.push(message);
     }
 
+    /// The next publishes are not confirmed.
+    pub(crate) fn go_away_for_publishes(&self, publishes: usize) {
+        for _ in 0..publishes {
+            self.answer_publish(Err(timed_out()));
+        }
+    }
+
     /// What the next publishes are answered, before the ordinary answer.
     pub(super) fn answer_publish(&self, answer: Result<PublishAck, BrokerFault>) {
         self.state().publish_answers.push_back(answer);
@@ -123,7 +130,7 @@ impl FakeExchange {
         self.state().unreadable = Some(subject.to_owned());
     }
 
-    pub(super) fn published(&self) -> Vec<Published> {
+    pub(crate) fn published(&self) -> Vec<Published> {
         self.state().published.clone()
     }
 
@@ -147,7 +154,7 @@ impl FakeExchange {
     }
 }
 
-pub(super) struct FakeArrivals(mpsc::UnboundedReceiver<Arrival>);
+pub(crate) struct FakeArrivals(mpsc::UnboundedReceiver<Arrival>);
 
 impl Arrivals for FakeArrivals {
     async fn next(&mut self) -> Arrival {

@@ -29,7 +29,7 @@ mod verdict;
 mod watch;
 
 #[cfg(test)]
-mod fake;
+pub(crate) mod fake;
 #[cfg(test)]
 mod tests;
 

@@ -260,3 +260,7 @@ fn refusal(outcome: Outcome) -> Unstarted {
         Outcome::Ok(_) => Unstarted::Conflict,
     }
 }
+
+#[cfg(test)]
+#[path = "desk_tests.rs"]
+mod tests;

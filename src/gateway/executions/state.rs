@@ -189,3 +189,125 @@ impl State {
         !self.status().is_final() && (later.status() >= self.status()) && self != later
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        contract::{Deadline, Fingerprint},
+        store::{RequestKey, SessionId},
+    };
+
+    const CREATED: WallTime = WallTime::from_unix_millis(1_780_000_000_000);
+    const KEPT: Duration = Duration::from_secs(3_600);
+
+    fn execution() -> Execution {
+        Execution {
+            key: RequestKey {
+                target: "t".parse().unwrap(),
+                request: "r".parse().unwrap(),
+            },
+            correlation: "c".parse().unwrap(),
+            skill: "a.b".into(),
+            fingerprint: Fingerprint::of_bytes(b""),
+            created: CREATED,
+            deadline: Deadline::of(CREATED, Duration::from_secs(30), None),
+        }
+    }
+
+    fn after(seconds: u64) -> WallTime {
+        CREATED.saturating_add(Duration::from_secs(seconds))
+    }
+
+    fn status(standing: Standing) -> Status {
+        Status {
+            target: None,
+            correlation: None,
+            attempts: Some(1),
+            first_claimed: Some(after(1)),
+            age: Some(Duration::from_secs(2)),
+            standing,
+        }
+    }
+
+    fn result(outcome: Outcome) -> Standing {
+        Standing::Done(Some(InvocationResult {
+            request_id: "r".parse().unwrap(),
+            correlation_id: "c".parse().unwrap(),
+            duration: Duration::from_secs(2),
+            outcome,
+        }))
+    }
+
+    fn error(code: ErrorCode) -> Standing {
+        result(Outcome::Error(ResultError::new(code, "so")))
+    }
+
+    fn state_of(standing: Standing) -> State {
+        State::of(&execution(), Some(status(standing)), after(5), KEPT).unwrap()
+    }
+
+    #[test]
+    fn every_standing_is_one_of_the_five_statuses() {
+        let held = Standing::Claimed {
+            owner: SessionId::recorded("s"),
+            owner_alive: false,
+            cancelled: true,
+        };
+        let waiting = |on| Standing::Waiting {
+            on,
+            cancelled: false,
+        };
+        for (standing, expected) in [
+            (Standing::Intended, ExecutionStatus::Accepted),
+            (Standing::Flagged, ExecutionStatus::Accepted),
+            (held, ExecutionStatus::Running),
+            (Standing::Released, ExecutionStatus::Running),
+            (waiting(WaitsOn::Children), ExecutionStatus::Running),
+            (result(Outcome::Ok(json!({}))), ExecutionStatus::Completed),
+            (error(ErrorCode::Timeout), ExecutionStatus::Timeout),
+            (error(ErrorCode::Cancelled), ExecutionStatus::Failed),
+            (error(ErrorCode::IpcError), ExecutionStatus::Failed),
+        ] {
+            let told = format!("{standing:?}");
+            assert_eq!(state_of(standing).status(), expected, "{told}");
+        }
+        assert!(state_of(waiting(WaitsOn::Verdict)).wants_approval);
+    }
+
+    #[test]
+    fn an_execution_is_completed_when_its_result_was_committed() {
+        let state = state_of(result(Outcome::Ok(json!({}))));
+        assert_eq!(state.started, Some(after(1)));
+        assert_eq!(state.completed, Some(after(3)));
+    }
+
+    #[test]
+    fn what_nobody_has_heard_of_is_queued_then_late_then_gone() {
+        let at = |now| State::of(&execution(), None, now, KEPT).map(|it| it.status());
+        assert_eq!(at(after(5)), Ok(ExecutionStatus::Accepted));
+        assert_eq!(at(after(31)), Ok(ExecutionStatus::Accepted));
+        assert_eq!(at(after(30 + 60)), Ok(ExecutionStatus::Timeout));
+        assert_eq!(at(after(30 + 3_600)), Err(Gone));
+        let forgotten = Some(status(Standing::Done(None)));
+        assert_eq!(
+            State::of(&execution(), forgotten, after(5), KEPT),
+            Err(Gone)
+        );
+    }
+
+    #[test]
+    fn what_has_ended_gives_way_to_nothing_and_nothing_goes_back() {
+        let running = state_of(Standing::Released);
+        let done = state_of(result(Outcome::Ok(json!({}))));
+        let failed = state_of(error(ErrorCode::Cancelled));
+        assert!(State::ACCEPTED.gives_way_to(&running));
+        assert!(running.gives_way_to(&done));
+        assert!(!running.gives_way_to(&State::ACCEPTED));
+        assert!(!running.gives_way_to(&running));
+        assert!(!done.gives_way_to(&failed));
+        assert!(!failed.gives_way_to(&done));
+    }
+}
