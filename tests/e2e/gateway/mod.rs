@@ -1,7 +1,9 @@
 //! Skills over HTTP: the three steps, whatever befalls the gateway.
 
+mod issuer;
 mod process;
 mod steps;
+mod tokens;
 mod whose;
 
 use serde_json::{Value, json};
