@@ -66,8 +66,14 @@ impl Front {
         Ok(who?)
     }
 
+    /// What is told to whoever did not even say who they are: they count as nobody in particular.
+    pub(super) fn turned_away(&self, problem: Problem, peer: SocketAddr) -> Problem {
+        let counted = self.rate.count(&Principal::Anonymous, peer.ip());
+        counted.map_or_else(Problem::from, |()| problem)
+    }
+
     /// The headers in which keys may come, by what the skills ask for.
-    fn key_headers(&self) -> Vec<HeaderName> {
+    pub(super) fn key_headers(&self) -> Vec<HeaderName> {
         let skills = self.skills.current();
         let mut names: Vec<HeaderName> = Vec::new();
         for skill in skills.iter() {

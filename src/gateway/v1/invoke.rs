@@ -69,12 +69,14 @@ pub(super) async fn invoke(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    let document = order::read(&headers, &body)?;
+    let away = |problem| front.turned_away(problem, peer);
+    let document = order::read(&headers, &body).map_err(away)?;
     let skills = front.skills.current();
     let (order, location) = {
-        let skill = known(&skills, &document.skill_id)?;
+        let skill = known(&skills, &document.skill_id).map_err(away)?;
         let key = document.caller.credentials.api_key.as_deref();
-        let presented = Presented::new(&headers).with_key(key);
+        let names = front.key_headers();
+        let presented = Presented::new(&headers).looking_in(&names).with_key(key);
         let who = front
             .gate
             .admit(skill.auth(), &presented, skill.id().as_str())
