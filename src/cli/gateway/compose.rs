@@ -1,6 +1,6 @@
 //! The composition root of the gateway: here its ports get their real adapters.
 
-use std::{net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio::time::sleep;
@@ -25,7 +25,6 @@ use crate::{
         skills::{self, LiveSkills, Skills},
         v1::{Front, Places},
     },
-    http::Server,
     policy::{self, LivePolicies, PolicySet},
     puruto,
     store::{StoreFault, redis::RedisStore},
@@ -75,7 +74,8 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     let hub = Hub::new(Arc::clone(&fleet), config.nats.results_max_age);
     shared.beside(hub.clone().run());
     shared.beside(upkeep.run());
-    let (server, address) = open(config).await?;
+    let server = server::open(&config.gateway).await?;
+    let address = bound(config, server.local_addr())?;
     let public = public_url(config, &address.to_string());
     let dashboard = dashboard(&shared, &servers, &public);
     let Some(dashboard) = drain.run_until_cancelled(dashboard).await else {
@@ -108,15 +108,12 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     Ok(())
 }
 
-/// The gateway's port, and where it is.
-async fn open(config: &Config) -> Result<(Server, SocketAddr), server::OpenFault> {
-    let server = server::open(&config.gateway).await?;
-    let bound = server.local_addr();
-    let bound = bound.map_err(|error| server::OpenFault::Address {
+/// Where the gateway listens.
+fn bound(config: &Config, local: io::Result<SocketAddr>) -> Result<SocketAddr, server::OpenFault> {
+    local.map_err(|error| server::OpenFault::Address {
         address: config.gateway.listen,
         error,
-    })?;
-    Ok((server, bound))
+    })
 }
 
 /// What stands around every route.
