@@ -5,9 +5,10 @@ WORKDIR /build
 # The dependencies alone, so that a change of our own code does not build them again. A benchmark
 # that the manifest names has to be there, whatever is in it.
 COPY Cargo.toml Cargo.lock ./
-RUN mkdir -p src benches/runtime \
+RUN mkdir -p src benches/runtime benches/gateway \
     && echo 'fn main() {}' > src/main.rs \
     && cp src/main.rs benches/runtime/main.rs \
+    && cp src/main.rs benches/gateway/main.rs \
     && touch src/lib.rs \
     && cargo build --locked --release --bin puruto \
     && rm -r src
