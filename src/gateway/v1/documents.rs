@@ -1,7 +1,7 @@
 //! The documents of the protocol: what comes in, and what goes out.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 use super::front::Front;
@@ -106,9 +106,20 @@ pub(super) struct ContextDocument {
     #[schema(required = false, nullable = false, inline)]
     pub(super) priority: Option<PriorityWord>,
     /// How long it may take; rounded up to whole seconds.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     #[schema(required = false, nullable = false, minimum = 1, maximum = 86_400_000)]
     pub(super) timeout_ms: Option<u64>,
+}
+
+/// An integer, which may be written as 30000.0 too: to JSON Schema both are the same.
+fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let number = Number::deserialize(from)?;
+    let whole = number.as_f64().filter(|it| it.fract() == 0.0 && *it >= 0.0);
+    let read = number
+        .as_u64()
+        .or_else(|| format!("{:.0}", whole?).parse().ok());
+    read.map(Some)
+        .ok_or_else(|| D::Error::custom("expected an integer of 0 or more"))
 }
 
 /// How urgent an execution is.

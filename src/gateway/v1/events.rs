@@ -16,6 +16,7 @@ use axum::{
 };
 use futures_util::{FutureExt as _, Stream, stream};
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::{
     documents::{ExecutionDocument, Showing},
@@ -52,7 +53,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received"),
     ),
     responses(
-        (status = 200, description = "The events", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "The events", body = EventDocument, content_type = "text/event-stream"),
         (status = 204, description = "The last event was received before"),
         (status = 401, description = "What is shown is not good", body = ProblemDocument),
         (status = 404, description = "There is no such execution, or it is another's", body = ProblemDocument),
@@ -91,6 +92,27 @@ pub(super) async fn events(
     Ok(Sse::new(told.stream())
         .keep_alive(keep_alive)
         .into_response())
+}
+
+/// One event, as a reader of the stream has it.
+#[derive(ToSchema)]
+struct EventDocument {
+    /// From where a stream goes on.
+    id: String,
+    /// What kind of thing it tells.
+    #[schema(pattern = "^(status|progress|token|gap)$")]
+    event: &'static str,
+    /// What it tells: an object of JSON, by the kind.
+    #[schema(content_media_type = "application/json")]
+    data: String,
+}
+
+impl From<EventDocument> for sse::Event {
+    fn from(event: EventDocument) -> Self {
+        // JSON is one line.
+        let EventDocument { id, event, data } = event;
+        Self::default().event(event).id(id).data(data)
+    }
 }
 
 /// Which state was sent last.
@@ -249,10 +271,9 @@ impl Telling {
         }
     }
 
-    fn event(&self, kind: &str, data: &Value) -> sse::Event {
-        let event = sse::Event::default().event(kind);
-        // JSON on one line.
-        event.id(self.cursor.to_string()).data(data.to_string())
+    fn event(&self, event: &'static str, data: &Value) -> sse::Event {
+        let (id, data) = (self.cursor.to_string(), data.to_string());
+        EventDocument { id, event, data }.into()
     }
 }
 

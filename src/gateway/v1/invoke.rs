@@ -39,7 +39,8 @@ pub(super) const ASK_AFTER: Duration = Duration::from_secs(1);
     tag = "executions",
     request_body(content = InvocationDocument, content_type = "application/json"),
     params(
-        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters"),
+        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters",
+            pattern = r"^[!-~]([ -~]{0,253}[!-~])?$"),
         ("Prefer" = Option<String>, Header, description = "`wait=N`: wait so many seconds for the result"),
     ),
     responses(

@@ -155,3 +155,28 @@ const fn lane(word: PriorityWord) -> Lane {
         PriorityWord::High => Lane::High,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_an_integer_however_that_is_written() {
+        for (written, millis) in [
+            ("30000", Some(30_000)),
+            ("30000.0", Some(30_000)),
+            ("3e4", Some(30_000)),
+            ("1.5", None),
+            ("0.0", None),
+            ("-1.0", None),
+        ] {
+            let body = format!(
+                r#"{{"caller": {{"id": "a", "type": "ifay"}}, "skill_id": "s", "inputs": {{}},
+                    "context": {{"timeout_ms": {written}}}}}"#
+            );
+            let read = read(&HeaderMap::new(), body.as_bytes());
+            let read = read.ok().and_then(|it| it.context.timeout_ms);
+            assert_eq!(read, millis, "{written}");
+        }
+    }
+}
