@@ -1,6 +1,7 @@
 //! What nobody here wrote: the `nats` command line and `nats-py`, which are clients of NATS,
 //! `llmock`, `aimock` and a small real model, which are model servers, `mcp`, with which servers of
-//! tools are written, `a2a-sdk`, which asks agents, and `promtool`, which judges alerts.
+//! tools are written, `a2a-sdk`, which asks agents, `promtool`, which judges alerts,
+//! and `schemathesis`, which judges a server by its OpenAPI description.
 //!
 //! Owns where they are found or installed, and what becomes of a test where one cannot be had. A
 //! test asks with [`need`]:
@@ -20,6 +21,7 @@ pub(crate) mod mock;
 pub(crate) mod nats_cli;
 pub(crate) mod promtool;
 pub(crate) mod python;
+pub(crate) mod schemathesis;
 
 use std::{
     env,
@@ -33,7 +35,7 @@ use puruto_fleet::{
 
 use self::{
     a2a::PythonWithA2a, mcp::PythonWithMcp, mock::Mock, nats_cli::NatsCli, promtool::Promtool,
-    python::Python,
+    python::Python, schemathesis::Schemathesis,
 };
 use super::{guard, places, say};
 
@@ -64,6 +66,11 @@ pub(crate) async fn python_with_mcp() -> Result<PythonWithMcp, Missing> {
 /// not got it.
 pub(crate) async fn python_with_a2a() -> Result<PythonWithA2a, Missing> {
     PythonWithA2a::obtain(&places()).await
+}
+
+/// `schemathesis`, which is fetched first on a machine that has not got it.
+pub(crate) async fn schemathesis() -> Result<Schemathesis, Missing> {
+    Schemathesis::obtain(&places()).await
 }
 
 /// `llmock` with these settings of its own, which is fetched first on a machine that has not got it.

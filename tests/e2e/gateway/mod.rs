@@ -1,5 +1,6 @@
 //! Skills over HTTP: the three steps, whatever befalls the gateway.
 
+mod described;
 mod issuer;
 mod process;
 mod steps;
