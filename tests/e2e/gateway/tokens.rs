@@ -89,7 +89,8 @@ async fn no_forged_or_foreign_token_starts_or_sees_anything() {
         .map(|(signed, claims)| issuer.token(signed, &claims))
         .collect();
     tokens.push(other.token(Signed::Es256, &issuer.claims("ann")));
-    tokens.push("a".repeat(9_000));
+    // As long as a head may be with all else that stands in it.
+    tokens.push("a".repeat(6_000));
     for token in &tokens {
         let bearer = format!("Bearer {token}");
         let answer = invoke(&gateway, &[("authorization", &bearer)]).await;
