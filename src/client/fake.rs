@@ -83,12 +83,12 @@ impl FakeExchange {
     }
 
     /// Puts a result into the stream without a word to any subscriber.
-    pub(super) fn store(&self, message: ResultMessage) {
+    pub(crate) fn store(&self, message: ResultMessage) {
         self.state().stored.push(message);
     }
 
     /// Publishes a result: stores it and tells the subscribers.
-    pub(super) fn publish(&self, message: &ResultMessage) {
+    pub(crate) fn publish(&self, message: &ResultMessage) {
         self.store(message.clone());
         let mut state = self.state();
         state.subscribers.retain(|(filter, to)| {
@@ -100,6 +100,11 @@ impl FakeExchange {
     /// The worker answers while the publish is still being confirmed.
     pub(super) fn answer_on_publish(&self, message: ResultMessage) {
         self.state().on_publish.push(message);
+    }
+
+    /// How many subscriptions there are.
+    pub(crate) fn subscriptions(&self) -> usize {
+        self.state().subscribers.len()
     }
 
     /// The next publishes are not confirmed.
@@ -114,7 +119,7 @@ impl FakeExchange {
         self.state().publish_answers.push_back(answer);
     }
 
-    pub(super) fn reconnect(&self) {
+    pub(crate) fn reconnect(&self) {
         for (_, to) in &self.state().subscribers {
             to.send(Arrival::Reconnected).expect("a subscriber");
         }
