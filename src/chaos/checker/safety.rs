@@ -44,7 +44,10 @@ fn committed_twice(story: &Story<'_>, faults: &Faults<'_>) -> Option<String> {
     let (first, rest) = commits.split_first()?;
     let mut last = first;
     for next in rest {
-        if next.digest != last.digest && !faults.emptied_between(last.begun, next.at) {
+        // Whoever learns late of a commit that it began early may have made the first one.
+        let forgotten = faults.emptied_between(last.begun, next.at)
+            || faults.emptied_between(next.begun, last.at);
+        if next.digest != last.digest && !forgotten {
             let (one, other) = (last.claim, next.claim);
             return Some(format!(
                 "{} under {one} and {} under {other}, at {}",

@@ -114,6 +114,21 @@ fn an_emptied_store_may_commit_again_and_the_first_published_stands() {
 }
 
 #[test]
+fn a_commit_that_its_worker_learns_of_late_may_have_been_forgotten_before_the_next() {
+    let begun = |begun| {
+        let begins = |it: &Event| *it == committing("w1", "c1");
+        taken_over()
+            .without(begins)
+            .at(begun, committing("w1", "c1"))
+            .at(5_002, committed("w1", "c1", "d1"))
+            .struck((1_000, 1_001), Fault::EmptyRedis, None)
+    };
+    begun(18).breaks(&[]);
+    // Begun only after the store had been emptied, it is a second one.
+    begun(4_000).breaks(&[Rule::CommittedTwice, Rule::CommittedUnderAnOldClaim]);
+}
+
+#[test]
 fn a_worker_that_publishes_from_memory_sends_what_was_not_committed() {
     taken_over()
         .at(5_002, refused("w1", "c1"))
