@@ -15,8 +15,8 @@ use crate::{
 
 const DEV: [&str; 3] = ["dev", "--workers-dir", WORKERS];
 
-/// Both servers and two workers.
-const PROCESSES: usize = 4;
+/// Two servers, two workers and a gateway.
+const PROCESSES: usize = 5;
 
 fn env_file(dev: &Program) -> std::path::PathBuf {
     dev.folder().join(".puruto/dev.env")
@@ -90,6 +90,7 @@ async fn a_fleet_in_one_command_answers_and_ends_with_ctrl_c() {
     for words in [
         "worker-1",
         "worker-2",
+        "gateway",
         "told to stop",
         "invoke puruto-financial",
     ] {
