@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    chaos::history::{At, Entry, Event, Expected, Kid},
+    chaos::history::{At, ClaimId, Entry, Event, Expected, Kid},
     contract::{ChildPlace, PurutoName, RequestId, Step},
 };
 
@@ -20,12 +20,18 @@ pub(super) struct Kinship<'h> {
     by_child: BTreeMap<&'h RequestId, Link<'h>>,
     foreseen: BTreeMap<&'h RequestId, Foreseen<'h>>,
     forged: BTreeSet<&'h RequestId>,
+    /// What was last told of each claim before the next is looked at.
+    last_told: BTreeMap<(&'h RequestId, &'h ClaimId), At>,
 }
 
 /// A delegation as it was written down; the same one again for each time that it was.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delegation<'h> {
+    /// The store may have been asked to write it down from then on ...
+    pub(super) begun: At,
+    /// ... and had done so by then. A worker that sleeps in between learns of it late.
     pub(super) at: At,
+    pub(super) claim: &'h ClaimId,
     pub(super) target: &'h PurutoName,
     pub(super) step: Step,
     pub(super) join: u16,
@@ -38,6 +44,7 @@ pub(super) struct Delegation<'h> {
 pub(super) struct Link<'h> {
     pub(super) parent: &'h RequestId,
     pub(super) step: Step,
+    /// The earliest that it may have been.
     pub(super) at: At,
 }
 
@@ -61,6 +68,7 @@ impl<'h> Kinship<'h> {
         match &entry.event {
             Event::Parked {
                 request,
+                claim,
                 target,
                 step,
                 join,
@@ -68,8 +76,12 @@ impl<'h> Kinship<'h> {
                 children,
                 ..
             } => {
+                let before = self.last_told.get(&(request, claim)).copied();
+                let begun = before.unwrap_or(entry.at);
                 let delegation = Delegation {
+                    begun,
                     at: entry.at,
+                    claim,
                     target,
                     step: *step,
                     join: *join,
@@ -81,7 +93,7 @@ impl<'h> Kinship<'h> {
                     self.by_child.entry(&kid.request).or_insert(Link {
                         parent: request,
                         step: *step,
-                        at: entry.at,
+                        at: begun,
                     });
                 }
             }
@@ -96,6 +108,11 @@ impl<'h> Kinship<'h> {
             }
             Event::Forged { request } => {
                 self.forged.insert(request);
+            }
+            Event::Claimed { request, claim, .. }
+            | Event::Started { request, claim, .. }
+            | Event::Resumed { request, claim, .. } => {
+                self.last_told.insert((request, claim), entry.at);
             }
             _ => {}
         }

@@ -102,14 +102,15 @@ pub(super) fn wake_of(
         .collect();
     ends.sort_unstable();
     let over = ends.get(usize::from(delegation.join).saturating_sub(1))?;
-    let went_on = parent.entries.iter().filter(|it| it.at >= delegation.at);
+    // Whoever learns late that it wrote a delegation down may do so after its parent went on.
+    let went_on = parent.entries.iter().filter(|it| it.at >= delegation.begun);
     let mut went_on = went_on.filter(|entry| match &entry.event {
-        Event::Resumed { step, .. } => *step == delegation.step,
+        Event::Resumed { step, claim, .. } => *step == delegation.step && claim != delegation.claim,
         Event::Committed { .. } | Event::Heard { .. } => true,
         _ => false,
     });
     Some(Wait {
-        from: delegation.at,
+        from: delegation.begun,
         since: (*over).max(delegation.at),
         until: went_on.next().map(|it| it.at),
     })

@@ -132,6 +132,46 @@ fn a_parent_goes_on_soon_after_as_many_have_ended_as_it_waits_for() {
     goes_on(children(Tale::default(), 1), 15_500).breaks(&[Rule::NotWoken]);
 }
 
+/// W1 sleeps from 21 on while it writes down what it asks for, and is told at 5,000 that it has;
+/// what it asked for is done, and so is the request if `goes_on`.
+fn told_late(goes_on_at: Option<u64>) -> Tale {
+    let park = |it: &Event| matches!(it, Event::Parked { .. } | Event::LetGo { .. });
+    let tale = asks(Tale::default(), 2).without(park);
+    let tale = (0..2).fold(tale, |tale, index| {
+        let millis = 50 + 20 * u64::from(index);
+        runs(tale, millis, &child(index), Some(below(&root(), 1)))
+    });
+    let asleep = Fault::PauseWorker {
+        place: Place(0),
+        past_session: true,
+    };
+    let tale = match goes_on_at {
+        Some(millis) => goes_on(tale, millis),
+        None => tale.at(20_000, Event::Calm),
+    };
+    tale.struck((21, 5_000), asleep, Some("w1"))
+        .at(5_001, parked(&root(), ONCE, 2))
+}
+
+#[test]
+fn a_wait_that_its_worker_learns_of_late_may_be_over_by_then() {
+    let told = told_late(Some(1_000));
+    told.clone().breaks(&[]);
+    assert!(
+        told.verdict()
+            .figures
+            .delegation
+            .undisturbed_resumes
+            .is_empty()
+    );
+    let never = told_late(None);
+    assert!(never.broken().contains(&Rule::NotWoken));
+    // What stood in a store that was emptied meanwhile is owed by nobody.
+    let emptied = |at| never.clone().struck((at, at + 1), Fault::EmptyRedis, None);
+    assert!(!emptied(3_000).broken().contains(&Rule::NotWoken));
+    assert!(emptied(5).broken().contains(&Rule::NotWoken));
+}
+
 #[test]
 fn a_wake_may_be_late_while_faults_strike_but_not_for_long_after() {
     let late = |millis: u64| {
