@@ -129,7 +129,7 @@ async fn streams_are_made(mut worker: Command, chance: &Chance) -> Outcome<()> {
     worker.env("PURUTO_WORKER__TELEMETRY", telemetry.address().to_string());
     let mut worker = Process::spawn(worker).await?;
     let ready = async {
-        while !puruto_fleet::dev::worker::ready(&[telemetry]).await {
+        while !puruto_fleet::dev::member::ready(&[telemetry]).await {
             sleep(LOOK_EVERY).await;
         }
     };

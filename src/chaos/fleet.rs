@@ -15,9 +15,10 @@ use crate::{
     dev::{
         error::DevError,
         guard::Guard,
+        launch::{Launch, Output, Role},
+        member::{self, Member},
         pair::Pair,
         port::Port,
-        worker::{self, Role, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
     telemetry::names::SLOTS_FREE,
 };
@@ -46,7 +47,7 @@ struct Seat {
     telemetry: Port,
     /// How many workers were started here.
     started: u32,
-    occupant: Option<(WorkerId, WorkerProcess)>,
+    occupant: Option<(WorkerId, Member)>,
 }
 
 /// The fleet; dropping it kills it.
@@ -79,7 +80,7 @@ impl Fleet {
             fleet.launch(place).await?;
         }
         let telemetry: Vec<_> = fleet.seats.values().map(|it| it.telemetry).collect();
-        if worker::ready(&telemetry).await {
+        if member::ready(&telemetry).await {
             return Ok(fleet);
         }
         Err(ChaosFault::NotServing(fleet.equipment.folder))
@@ -117,7 +118,7 @@ impl Fleet {
         let more = variables.iter();
         let more = more.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         launch.set.extend(more);
-        let started = WorkerProcess::start(&launch).await;
+        let started = Member::start(&launch).await;
         let worker = WorkerId::new(name);
         self.logs.push((worker.clone(), log));
         seat.occupant = Some((worker, started?));
@@ -146,15 +147,15 @@ impl Fleet {
 
     /// Stops whoever sits at `place` from running.
     pub(super) fn pause(&self, place: Place) -> io::Result<()> {
-        self.process(place).map_or(Ok(()), WorkerProcess::pause)
+        self.process(place).map_or(Ok(()), Member::pause)
     }
 
     /// Lets them run again.
     pub(super) fn resume(&self, place: Place) -> io::Result<()> {
-        self.process(place).map_or(Ok(()), WorkerProcess::resume)
+        self.process(place).map_or(Ok(()), Member::resume)
     }
 
-    fn process(&self, place: Place) -> Option<&WorkerProcess> {
+    fn process(&self, place: Place) -> Option<&Member> {
         let (_, process) = self.seats.get(&place)?.occupant.as_ref()?;
         Some(process)
     }
@@ -221,7 +222,7 @@ impl Fleet {
 }
 
 impl Equipment {
-    fn launch(&self, name: &str, seat: &Seat, log: PathBuf) -> WorkerLaunch {
+    fn launch(&self, name: &str, seat: &Seat, log: PathBuf) -> Launch {
         let mut set = self.variables.clone();
         let own = [
             (
@@ -235,7 +236,7 @@ impl Equipment {
             (KEY_VARIABLE, self.secret.clone()),
         ];
         set.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        WorkerLaunch {
+        Launch {
             role: Role::Worker,
             name: name.to_owned(),
             workers_dir: self.workers_dir.clone(),
@@ -244,7 +245,7 @@ impl Equipment {
             arguments: Vec::new(),
             set,
             unset: self.unset.clone(),
-            output: WorkerOutput::File(log),
+            output: Output::File(log),
             guard: self.guard.clone(),
         }
     }

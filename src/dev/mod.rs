@@ -1,8 +1,8 @@
 //! Local servers for a laptop and for the tests.
 //!
 //! Owns finding, installing, starting and stopping a real `nats-server` and a real `redis-server`
-//! as child processes, starting worker processes beside them, and the guard that lets none of them
-//! outlive whoever started it. It never speaks to a process beyond asking whether it is up, and
+//! as child processes, starting workers and gateways beside them, and the guard that lets none of
+//! them outlive whoever started it. It never speaks to a process beyond asking whether it is up, and
 //! nothing outside a laptop or a test depends on it.
 
 /// What can go wrong with local servers.
@@ -13,6 +13,10 @@ pub mod find;
 pub mod guard;
 /// Gets a server's program when the machine has none.
 pub mod install;
+/// What one process of a fleet is started with.
+pub mod launch;
+/// One process of a fleet, a worker or a gateway.
+pub mod member;
 /// A small language model, served on this machine.
 pub mod model;
 mod nats;
@@ -34,8 +38,6 @@ pub mod server;
 mod spawner;
 /// The servers there are, and which versions of them will do.
 pub mod tool;
-/// One worker process on local servers.
-pub mod worker;
 
 use error::DevError;
 use find::{Found, Places};

@@ -10,8 +10,9 @@ use std::{
 use puruto_fleet::{
     clock::Chance,
     dev::{
+        launch::{Launch, Output, Role},
+        member::Member,
         port::Port,
-        worker::{Role, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,7 +33,7 @@ const LAST_WORDS: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Worker {
     name: String,
-    process: WorkerProcess,
+    process: Member,
     telemetry: Port,
     log: PathBuf,
 }
@@ -51,7 +52,7 @@ impl Worker {
             .find(|(name, _)| name == "PURUTO_WORKER__WORKERS_DIR")
             .map(|(_, dir)| dir.into());
         let log = folder.join(format!("{name}.log"));
-        let launch = WorkerLaunch {
+        let launch = Launch {
             role: Role::Worker,
             name: name.to_owned(),
             workers_dir: workers_dir.expect("a workers folder"),
@@ -60,12 +61,12 @@ impl Worker {
             arguments: Vec::new(),
             set: variables.to_vec(),
             unset: ours_that_configure(),
-            output: WorkerOutput::File(log.clone()),
+            output: Output::File(log.clone()),
             guard: guard(),
         };
         Self {
             name: name.to_owned(),
-            process: WorkerProcess::start(&launch).await.expect("a process"),
+            process: Member::start(&launch).await.expect("a process"),
             telemetry,
             log,
         }

@@ -17,10 +17,11 @@ use crate::{
     dev::{
         find::Places,
         guard::Guard,
+        launch::{self, Launch, Output, Role},
+        member::{self, Member},
         pair::{Pair, PairLaunch},
         port::{Port, PortChoice},
         say::Say,
-        worker::{self, Role, WorkerLaunch, WorkerOutput, WorkerProcess},
     },
     puruto::Fleet,
     store::redis::RedisStore,
@@ -44,7 +45,7 @@ const DRAIN_WITHIN: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Player {
     pub(super) name: &'static str,
-    pub(super) process: WorkerProcess,
+    pub(super) process: Member,
 }
 
 /// The caller of the demo. A clone shares its connections.
@@ -119,10 +120,10 @@ impl Stage {
         for name in WORKERS {
             let launch = script.launch(name)?;
             telemetry.push(launch.telemetry);
-            let process = WorkerProcess::start(&launch).await?;
+            let process = Member::start(&launch).await?;
             players.push(Player { name, process });
         }
-        if !worker::ready(&telemetry).await {
+        if !member::ready(&telemetry).await {
             scratch.keep();
             return Err(DemoFault::NotServing(scratch.path().to_owned()));
         }
@@ -157,7 +158,7 @@ impl Stage {
 
 /// What leads to these servers, and at which pace.
 fn variables(servers: &Pair) -> Vec<(String, String)> {
-    let mut variables = worker::variables_of(servers);
+    let mut variables = launch::variables_of(servers);
     let short = SHORT_TIMES.map(|(name, value)| (name.to_owned(), value.to_owned()));
     variables.extend(short);
     variables.push(("PURUTO_LOG__FORMAT".to_owned(), "plain".to_owned()));
@@ -174,10 +175,10 @@ struct Script<'s> {
 }
 
 impl Script<'_> {
-    fn launch(&self, name: &str) -> Result<WorkerLaunch, DemoFault> {
+    fn launch(&self, name: &str) -> Result<Launch, DemoFault> {
         let inherited = self.world.environment.iter().map(|(name, _)| name);
         let ours = inherited.filter(|name| name.starts_with("PURUTO_"));
-        Ok(WorkerLaunch {
+        Ok(Launch {
             role: Role::Worker,
             name: name.to_owned(),
             workers_dir: self.cast.to_owned(),
@@ -187,7 +188,7 @@ impl Script<'_> {
             arguments: Vec::new(),
             set: self.variables.clone(),
             unset: ours.map(ToOwned::to_owned).collect(),
-            output: WorkerOutput::File(self.folder.join(format!("{name}.log"))),
+            output: Output::File(self.folder.join(format!("{name}.log"))),
             guard: self.guard.clone(),
         })
     }

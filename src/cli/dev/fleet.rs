@@ -19,11 +19,11 @@ use crate::{
     clock::Chance,
     dev::{
         error::DevError,
+        launch::{self, Launch, Output, Role},
         pair::{Pair, PairLaunch},
         port::Port,
         server::Server,
         tool::Tool,
-        worker::{self, Role, WorkerLaunch, WorkerOutput},
     },
 };
 
@@ -116,7 +116,7 @@ impl Fleet {
         Ok(())
     }
 
-    fn keep(&mut self, launch: WorkerLaunch, voice: Voice, plan: &Plan, chance: &Chance) {
+    fn keep(&mut self, launch: Launch, voice: Voice, plan: &Plan, chance: &Chance) {
         self.telemetry.push(launch.telemetry);
         let keeper = Keeper {
             launch,
@@ -128,10 +128,10 @@ impl Fleet {
         self.keepers.spawn(keeper.keep());
     }
 
-    fn launch(&self, role: Role, name: String, plan: &Plan, telemetry: Port) -> WorkerLaunch {
-        let mut set = worker::variables_of(&self.servers);
+    fn launch(&self, role: Role, name: String, plan: &Plan, telemetry: Port) -> Launch {
+        let mut set = launch::variables_of(&self.servers);
         set.extend(plan.variables.iter().cloned());
-        WorkerLaunch {
+        Launch {
             role,
             name,
             workers_dir: plan.workers_dir.clone(),
@@ -140,7 +140,7 @@ impl Fleet {
             arguments: plan.arguments.clone(),
             set,
             unset: Vec::new(),
-            output: WorkerOutput::Piped,
+            output: Output::Piped,
             guard: plan.guard.clone(),
         }
     }

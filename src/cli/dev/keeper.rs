@@ -17,21 +17,22 @@ use crate::{
     clock::Chance,
     dev::{
         error::DevError,
+        launch::{Launch, Role},
+        member::Member,
         say::Say as _,
-        worker::{Role, WorkerLaunch, WorkerProcess},
     },
 };
 
-/// How long the last of a dead worker's log may take: what it started may hold its pipes open.
+/// How long the last of a dead member's log may take: what it started may hold its pipes open.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
-/// Why a worker is not kept running any more.
+/// Why a member is not kept running any more.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum KeeperFault {
     /// It died too often.
     #[error("{name} died {deaths} times in a row, at last with {status}: its log says why")]
     KeepsDying {
-        /// Which worker.
+        /// Which member.
         name: String,
         /// How often.
         deaths: u32,
@@ -41,7 +42,7 @@ pub(in crate::cli) enum KeeperFault {
     /// Its process could not be started, waited for or signalled.
     #[error("{name} could not be handled as a process: {source}")]
     Process {
-        /// Which worker.
+        /// Which member.
         name: String,
         /// Why.
         source: io::Error,
@@ -51,23 +52,23 @@ pub(in crate::cli) enum KeeperFault {
     Port(#[from] DevError),
 }
 
-/// What keeps one worker running.
+/// What keeps one member of the fleet running.
 pub(super) struct Keeper {
-    pub(super) launch: WorkerLaunch,
+    pub(super) launch: Launch,
     pub(super) voice: Voice,
     pub(super) chance: Chance,
-    /// Ends the keeping, and with it the worker.
+    /// Ends the keeping, and with it the member.
     pub(super) stop: CancellationToken,
-    /// How long the worker may take to drain.
+    /// How long the member may take to drain.
     pub(super) stop_within: Duration,
 }
 
 impl Keeper {
-    /// Keeps the worker running until told to stop, then lets it drain.
+    /// Keeps the member running until told to stop, then lets it drain.
     ///
     /// # Errors
     ///
-    /// The worker cannot be kept running.
+    /// The member cannot be kept running.
     pub(super) async fn keep(mut self) -> Result<(), KeeperFault> {
         let mut restarts = Restarts::default();
         loop {
@@ -100,20 +101,20 @@ impl Keeper {
         }
     }
 
-    /// How the worker died; `None` when it was told to stop.
+    /// How the member died; `None` when it was told to stop.
     async fn run_once(&self) -> Result<Option<ExitStatus>, KeeperFault> {
         let name = &self.launch.name;
         let failed = |source| KeeperFault::Process {
             name: name.clone(),
             source,
         };
-        let mut worker = WorkerProcess::start(&self.launch).await.map_err(failed)?;
-        let mut logs = self.show(&mut worker);
-        let died = self.stop.run_until_cancelled(worker.wait()).await;
+        let mut member = Member::start(&self.launch).await.map_err(failed)?;
+        let mut logs = self.show(&mut member);
+        let died = self.stop.run_until_cancelled(member.wait()).await;
         let status = match died {
             Some(status) => Some(status.map_err(failed)?),
             None => {
-                worker.stop(self.stop_within).await.map_err(failed)?;
+                member.stop(self.stop_within).await.map_err(failed)?;
                 None
             }
         };
@@ -123,9 +124,9 @@ impl Keeper {
         Ok(status)
     }
 
-    fn show(&self, worker: &mut WorkerProcess) -> JoinSet<()> {
+    fn show(&self, member: &mut Member) -> JoinSet<()> {
         let mut logs = JoinSet::new();
-        let (output, errors) = worker.take_output();
+        let (output, errors) = member.take_output();
         if let Some(output) = output {
             let voice = self.voice.clone();
             logs.spawn(async move { relay(output, &voice).await });

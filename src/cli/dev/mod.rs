@@ -1,6 +1,6 @@
 //! `puruto dev`: the whole fleet on a laptop, in one command.
 //!
-//! Owns the life of the servers and worker processes that it starts, and the file that leads other
+//! Owns the life of the servers, workers and gateway that it starts, and the file that leads other
 //! commands to them. It stops workers before servers, and leaves no process behind even when it is
 //! killed: each of them runs under the guard. Never: a request; asking is for other commands.
 
@@ -36,7 +36,7 @@ use self::{
 use super::session::{GlobalArgs, World};
 use crate::{
     config::{DEV_ENV, Environment},
-    dev::{say::Say as _, worker},
+    dev::{member, say::Say as _},
     puruto,
 };
 
@@ -114,10 +114,10 @@ impl<'w> Host<'w> {
         })
     }
 
-    /// Once every worker serves: leads others here, and tells what can be done.
+    /// Once every process serves: leads others here, and tells what can be done.
     async fn welcome(&self, addresses: Addresses) -> Result<EnvFile, DevFault> {
-        if !worker::ready(&addresses.telemetry).await {
-            self.say("not every worker serves yet; the log says why");
+        if !member::ready(&addresses.telemetry).await {
+            self.say("not every process serves yet; the log says why");
         }
         let file = env_file(&addresses, &self.plan)?;
         let after = self.begun.elapsed();

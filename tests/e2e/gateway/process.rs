@@ -3,8 +3,9 @@
 use std::{fs, time::Duration};
 
 use puruto_fleet::dev::{
+    launch::{Launch, Output, Role},
+    member::Member,
     port::Port,
-    worker::{Role, WorkerLaunch, WorkerOutput, WorkerProcess},
 };
 use reqwest::{Client, Method, RequestBuilder, header::HeaderMap};
 use serde_json::Value;
@@ -22,7 +23,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 /// A gateway process; dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct Gateway {
-    process: WorkerProcess,
+    process: Member,
     url: String,
     client: Client,
 }
@@ -39,7 +40,7 @@ impl Fleet {
     /// A gateway process that serves; it may ask whatever [`Fleet::open_to_http`] allows.
     pub(crate) async fn gateway(&self, name: &str) -> Gateway {
         let listen = Port::free(&self.chance).expect("a port");
-        let launch = WorkerLaunch {
+        let launch = Launch {
             role: Role::Gateway { listen },
             name: name.to_owned(),
             workers_dir: self.servers.folder().join("workers"),
@@ -48,7 +49,7 @@ impl Fleet {
             arguments: Vec::new(),
             set: self.variables().to_vec(),
             unset: ours_that_configure(),
-            output: WorkerOutput::File(self.servers.folder().join(format!("{name}.log"))),
+            output: Output::File(self.servers.folder().join(format!("{name}.log"))),
             guard: guard(),
         };
         // The client asks for one, though nothing here speaks TLS.
@@ -56,7 +57,7 @@ impl Fleet {
             .install_default()
             .ok();
         let gateway = Gateway {
-            process: WorkerProcess::start(&launch).await.expect("a process"),
+            process: Member::start(&launch).await.expect("a process"),
             url: format!("http://{}", listen.address()),
             client: Client::builder()
                 .timeout(ANSWER_WITHIN)
