@@ -96,12 +96,35 @@ pub(crate) fn missing(project: &Project) -> Vec<String> {
     faults
 }
 
+/// Files that an image copies and that `.dockerignore`, which names what may pass, keeps from it.
+pub(crate) fn withheld(project: &Project) -> Vec<String> {
+    let at = |path: &str| project.all().find(|it| it.path == Path::new(path));
+    let (Some(image), Some(ignored)) = (at("Dockerfile"), at(".dockerignore")) else {
+        return Vec::new();
+    };
+    let passing: Vec<_> = ignored
+        .text
+        .lines()
+        .filter_map(|line| line.strip_prefix('!'))
+        .collect();
+    let copied = image.text.lines().flat_map(copied);
+    let withheld = copied.filter(|path| !passing.iter().any(|it| Path::new(path).starts_with(it)));
+    withheld
+        .map(|path| ignored.fault(&format!("keeps {path} from the image that copies it")))
+        .collect()
+}
+
 /// What a line mounts, or copies from outside.
 fn taken(line: &str) -> Vec<&str> {
-    let line = line.trim();
-    if let Some(mounted) = line.strip_prefix("- ./") {
-        return mounted.split(':').take(1).collect();
+    match line.trim().strip_prefix("- ./") {
+        Some(mounted) => mounted.split(':').take(1).collect(),
+        None => copied(line),
     }
+}
+
+/// What a line copies from outside.
+fn copied(line: &str) -> Vec<&str> {
+    let line = line.trim();
     match line.strip_prefix("COPY ") {
         Some(copied) if !copied.starts_with("--from") => {
             let mut paths: Vec<_> = copied.split(' ').collect();
@@ -233,6 +256,19 @@ fn what_a_container_is_given_and_is_not_there_is_found() {
         "Dockerfile",
         "COPY --from=build /x /y\nCOPY Dockerfile .\n",
     );
+}
+
+#[test]
+fn what_an_image_copies_and_does_not_get_is_found() {
+    let with = |passing: &str| {
+        let ignored = format!("*\n{passing}");
+        let image = "COPY Cargo.toml ./\nCOPY config/skills config/skills\n";
+        let planted = [("Dockerfile", image), (".dockerignore", &ignored)];
+        faults(withheld, &planted)
+    };
+    let fault = ".dockerignore: keeps config/skills from the image that copies it";
+    assert_eq!(with("!Cargo.toml\n!config/fleet.toml\n"), [fault]);
+    assert_eq!(with("!Cargo.toml\n!config\n"), [""; 0]);
 }
 
 #[test]

@@ -108,6 +108,7 @@ fn containers_run_the_versions_that_the_tests_run() {
 #[test]
 fn what_containers_are_given_is_there() {
     hold(containers::missing);
+    hold(containers::withheld);
     hold(containers::unbuildable);
 }
 

@@ -11,6 +11,7 @@ use std::{
 const WRITTEN: &[&str] = &[
     ".cargo",
     ".ci",
+    ".dockerignore",
     "Cargo.lock",
     "Cargo.toml",
     "Dockerfile",
