@@ -70,7 +70,7 @@ enum Verb {
     Targets(ListArgs),
     /// Play with a fleet of its own, and tell whether every outcome is right
     Demo(demo::DemoArgs),
-    /// Run the whole fleet on this machine: NATS, Redis and workers
+    /// Run the whole fleet on this machine: NATS, Redis, workers and a gateway
     Dev(DevArgs),
     /// Run one worker process
     Worker(WorkerArgs),
@@ -85,13 +85,13 @@ enum Verb {
     Bench(BenchArgs),
     /// Make a key for a caller of the gateway
     GatewayKey(GatewayKeyArgs),
-    /// Check every Puruto's folder and policy
+    /// Check every Puruto's folder and policy, and every skill
     Check(check::CheckArgs),
     /// Check the installation: servers, permissions, streams, clocks, workers
     Doctor(DoctorArgs),
     /// Print the configuration in force and where each value was given
     Config(configuration::ConfigArgs),
-    /// Print the JSON Schema of a request or a result
+    /// Print the JSON Schema of a request, a result, an event or a piece of an answer
     Schema(schema::SchemaArgs),
     /// Print the completions of a shell
     Completions(completions::CompletionsArgs),

@@ -31,6 +31,18 @@ pub(super) enum Failure {
         /// Who gave the address.
         source_of: String,
     },
+    /// The process that was asked about does not answer at its own port.
+    #[error(
+        "{what} (address from {source_of}); is it running? those of `puruto dev` have other addresses, which .puruto/dev.env lists: name one with --set {key}=ADDRESS:PORT"
+    )]
+    NotServing {
+        /// Which, and why.
+        what: String,
+        /// Who gave the address.
+        source_of: String,
+        /// The key that names it.
+        key: String,
+    },
     /// What was named is not there.
     #[error("{0}")]
     NotThere(String),
@@ -69,7 +81,7 @@ impl Failure {
         match self {
             Self::Config(_) | Self::Usage(_) | Self::Telemetry(_) => Exit::Usage,
             Self::Client(fault) => exit_of(fault),
-            Self::NoConnection { .. } => Exit::NoConnection,
+            Self::NoConnection { .. } | Self::NotServing { .. } => Exit::NoConnection,
             Self::Timeout(_) => Exit::Timeout,
             Self::Dev(fault) if fault.is_usage() => Exit::Usage,
             Self::Demo(fault) if fault.is_usage() => Exit::Usage,

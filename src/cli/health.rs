@@ -43,9 +43,10 @@ pub(super) async fn run(
         }
         Err(error) => {
             let source = gathered.effective.source_of(role, "telemetry");
-            Err(Failure::NoConnection {
+            Err(Failure::NotServing {
                 what: format!("no {role} answers at {address}: {error}"),
                 source_of: source.map_or_else(String::new, ToString::to_string),
+                key: format!("{role}.telemetry"),
             })
         }
     }

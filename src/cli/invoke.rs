@@ -83,16 +83,19 @@ pub(super) struct InvokeArgs {
     workers_dir: Option<PathBuf>,
 }
 
+/// What `--timeout` takes.
+const TIMES: &str = "expected 1s to 24h, such as 90s or 2m";
+
 /// Seconds, or a time with its unit; a part of a second counts as a whole one.
 fn timeout(text: &str) -> Result<TimeoutSec, String> {
     let seconds = match text.parse::<u64>() {
         Ok(seconds) => seconds,
         Err(_) => {
-            let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+            let time = humantime::parse_duration(text).map_err(|_unread| TIMES.to_owned())?;
             time.as_secs() + u64::from(time > Duration::from_secs(time.as_secs()))
         }
     };
-    TimeoutSec::new(seconds).ok_or_else(|| "expected 1s to 24h".to_owned())
+    TimeoutSec::new(seconds).ok_or_else(|| TIMES.to_owned())
 }
 
 fn moment(text: &str) -> Result<WallTime, &'static str> {

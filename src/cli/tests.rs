@@ -215,6 +215,10 @@ fn target_action_and_prompt_are_words_or_flags_in_any_mix() {
         ),
         (&["invoke", "a.b", "pay", "now"], "the target is no name"),
         (&["invoke", "t", "a", "p", "--timeout", "25h"], "1s to 24h"),
+        (
+            &["invoke", "t", "a", "p", "--timeout", "soon"],
+            "such as 90s",
+        ),
         (&["invoke", "t", "a", "p", "--hop", "65"], "0 to 64"),
         (
             &["invoke", "t", "a", "p", "--priority", "urgent"],

@@ -3,6 +3,7 @@
 //! Never: I/O on the path of a request; a policy is in memory when it is asked. What cannot be
 //! read or is not there denies.
 
+mod aside;
 mod changes;
 mod decide;
 mod file;
@@ -13,6 +14,11 @@ mod parse;
 mod reload;
 mod set;
 
+pub(crate) use self::{
+    aside::read_aside,
+    file::{Unreadable, folders, read_bounded},
+    load::load_policy,
+};
 pub use self::{
     changes::Changes,
     decide::{Denial, Policy},
@@ -22,8 +28,4 @@ pub use self::{
     parse::{Checked, POLICY_KEYS},
     reload::{Change, Reloader, watch},
     set::PolicySet,
-};
-pub(crate) use self::{
-    file::{Unreadable, folders, read_bounded},
-    load::load_policy,
 };

@@ -11,6 +11,7 @@ use std::{
 use tokio::sync::watch as channel;
 
 use super::{
+    aside::read_aside,
     changes::Changes,
     finding::Finding,
     live::LivePolicies,
@@ -80,8 +81,10 @@ impl Reloader {
 
     async fn look(&mut self, report: &impl Fn(&Change)) {
         let dir = self.workers_dir.clone();
-        let read = tokio::task::spawn_blocking(move || read_policies(&dir)).await;
-        match read.expect("reading files does not panic") {
+        let Some(read) = read_aside(move || read_policies(&dir)).await else {
+            return;
+        };
+        match read {
             Ok(on_disk) => {
                 self.unreadable = None;
                 for change in self.apply(on_disk) {

@@ -160,7 +160,7 @@ async fn a_port_that_was_asked_for_and_is_taken_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
 
-    for flag in ["--nats-port", "--redis-port"] {
+    for flag in ["--nats-port", "--redis-port", "--gateway-port"] {
         let ended = Program::run(&["dev", "--workers-dir", WORKERS, flag, &port]).await;
 
         assert_eq!(ended.code, Some(2), "{}", ended.said);

@@ -3,7 +3,11 @@
 use std::{io, path::PathBuf};
 
 use super::keeper::KeeperFault;
-use crate::{config::Mistakes, dev::error::DevError, dev::tool::Tool, policy::Finding};
+use crate::{
+    config::Mistakes,
+    dev::{error::DevError, port::Port, tool::Tool},
+    policy::Finding,
+};
 
 /// Why `puruto dev` cannot run, or had to end by itself.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +26,12 @@ pub(in crate::cli) enum DevFault {
     InUse {
         /// The folder.
         folder: PathBuf,
+    },
+    /// The port that was named for the gateway is in use.
+    #[error("port {port} for the gateway is in use; free it or choose another")]
+    GatewayPortTaken {
+        /// Which one.
+        port: Port,
     },
     /// A file or folder of ours could not be made, read or written.
     #[error("{}: {source}", .path.display())]
@@ -59,6 +69,7 @@ impl DevFault {
             Self::Config(_)
                 | Self::Workers(_)
                 | Self::InUse { .. }
+                | Self::GatewayPortTaken { .. }
                 | Self::Server(DevError::PortTaken { .. })
         )
     }

@@ -49,6 +49,7 @@ impl Fleet {
     /// Starts everything; the workers may not serve yet.
     pub(super) async fn start(plan: &Plan, screen: &Screen) -> Result<Self, DevFault> {
         let chance = Chance::system();
+        let listen = gateway_port(plan, &chance)?;
         let voice = Voice::new(screen, "dev", Colour::Faint);
         let launch = PairLaunch {
             data: plan.data_dir.clone(),
@@ -67,7 +68,7 @@ impl Fleet {
         };
         fleet.show_servers(screen);
         fleet.start_workers(plan, screen, &chance)?;
-        fleet.start_gateway(plan, screen, &chance)?;
+        fleet.start_gateway(listen, plan, screen, &chance)?;
         Ok(fleet)
     }
 
@@ -100,14 +101,11 @@ impl Fleet {
 
     fn start_gateway(
         &mut self,
+        listen: Port,
         plan: &Plan,
         screen: &Screen,
         chance: &Chance,
     ) -> Result<(), DevError> {
-        let listen = match plan.gateway_port {
-            Some(port) => port,
-            None => GATEWAY_PORT.or_free(chance)?,
-        };
         let voice = Voice::new(screen, "gateway", Colour::Blue);
         let role = Role::Gateway { listen };
         let launch = self.launch(role, "gateway".to_owned(), plan, Port::free(chance)?);
@@ -181,6 +179,16 @@ impl Fleet {
         self.servers.stop().await?;
         Ok(())
     }
+}
+
+/// Where the gateway is to listen. A port that somebody named is that one or none.
+fn gateway_port(plan: &Plan, chance: &Chance) -> Result<Port, DevFault> {
+    let wanted = plan.gateway_port.unwrap_or(GATEWAY_PORT);
+    let free = wanted.or_free(chance)?;
+    if plan.gateway_port.is_some() && free != wanted {
+        return Err(DevFault::GatewayPortTaken { port: wanted });
+    }
+    Ok(free)
 }
 
 /// Never ends while every worker is kept.

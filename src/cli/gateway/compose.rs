@@ -71,7 +71,8 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     let (nats, store) = connected?;
     let settings = settings(config, policies.clone(), &world.clock, &world.chance);
     let fleet: Arc<dyn Fleet> = Arc::new(Client::new(nats, store, settings));
-    let hub = Hub::new(Arc::clone(&fleet), config.nats.results_max_age);
+    let kept = config.nats.results_max_age;
+    let hub = Hub::new(Arc::clone(&fleet), kept, drain.clone());
     shared.beside(hub.clone().run());
     shared.beside(upkeep.run());
     let server = server::open(&config.gateway).await?;
@@ -82,7 +83,7 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
         return Ok(());
     };
     let front = Front {
-        desk: Desk::new(fleet, hub, config.nats.results_max_age),
+        desk: Desk::new(fleet, hub, kept),
         gate,
         rate: Arc::new(CallerRate::new(rate(config))),
         skills,
@@ -168,6 +169,9 @@ fn watch_skills(shared: &Shared<'_>) -> Result<LiveSkills, GatewayFault> {
     let folder = &shared.config.gateway.skills_dir;
     let start = Skills::load(folder).map_err(GatewayFault::Skills)?;
     tracing::info!(skills = start.len(), folder = %folder.display(), "skills are read");
+    if start.is_empty() {
+        tracing::warn!(folder = %folder.display(), "no skill can be invoked: gateway.skills_dir holds none");
+    }
     let (live, reloader) = skills::watch(folder, start);
     shared.beside(reloader.run());
     Ok(live)

@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::{
     Door,
@@ -23,7 +23,7 @@ use crate::{
     contract::{ErrorCode, ResultError},
     gateway::{
         Principal,
-        executions::{Gone, Order, State, Unfound, Unstarted, Watched},
+        executions::{Gone, Order, State, Unfound, Unstarted},
         server::Patience,
     },
     store::executions::Execution,
@@ -174,7 +174,8 @@ impl Caller<'_> {
     async fn settled(&self, execution: &Execution, within: Duration) -> Result<State, RpcError> {
         self.patience.allow(within);
         let watched = self.door.desk.watch(execution).await?;
-        let state = settled(&watched, Instant::now() + within).await;
+        let is_settled = |state: &State| TaskState::of(state).is_settled();
+        let state = watched.until(Instant::now() + within, is_settled).await;
         state.map_err(|Gone| RpcError::no_task())
     }
 }
@@ -184,20 +185,6 @@ fn name_of(who: &Principal) -> &str {
         Principal::Anonymous => "anonymous",
         Principal::Key(name) => name,
         Principal::Subject { subject, .. } => subject,
-    }
-}
-
-async fn settled(watched: &Watched, until: Instant) -> Result<State, Gone> {
-    loop {
-        let changed = watched.changed();
-        let state = watched.state()?;
-        if TaskState::of(&state).is_settled() {
-            return Ok(state);
-        }
-        tokio::select! {
-            () = changed => {}
-            () = sleep_until(until) => return watched.state(),
-        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::*;
 use crate::{
     client::{
@@ -47,7 +49,7 @@ impl World {
         };
         let client = Client::new(exchange.clone(), store.clone(), settings);
         let fleet: Arc<dyn Fleet> = Arc::new(client);
-        let hub = Hub::new(Arc::clone(&fleet), KEPT);
+        let hub = Hub::new(Arc::clone(&fleet), KEPT, CancellationToken::new());
         Self {
             exchange,
             store,

@@ -41,7 +41,9 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum OpenFault {
     /// The address cannot be bound.
-    #[error("cannot listen on gateway.listen = {address}: {error}")]
+    #[error(
+        "cannot listen on gateway.listen = {address} ({error}): name another address with --listen, or port 0 for any that is free"
+    )]
     Address {
         /// Which one.
         address: SocketAddr,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::watch as channel;
 
 use super::set::{Skills, read};
-use crate::policy::{Changes, Finding};
+use crate::policy::{Changes, Finding, read_aside};
 
 /// The skills that are offered now; cheap to clone, read without waiting for whoever reloads them.
 #[derive(Clone, Debug)]
@@ -66,8 +66,10 @@ impl SkillsReloader {
 
     async fn look(&mut self) {
         let folder = self.folder.clone();
-        let look = tokio::task::spawn_blocking(move || read(&folder)).await;
-        match look.expect("reading files does not panic") {
+        let Some(read) = read_aside(move || read(&folder)).await else {
+            return;
+        };
+        match read {
             Ok(found) => {
                 self.told.clear();
                 // A folder that is away, perhaps while another takes its place, says nothing.

@@ -19,7 +19,7 @@ const FRESH_FOR: &str = "public, max-age=60";
     get,
     path = "/.well-known/skill-sharing",
     tag = "skills",
-    responses((status = 200, description = "A descriptor a skill", body = Object)),
+    responses((status = 200, description = "The descriptor of each skill", body = Object)),
 )]
 pub(super) async fn discovery(State(front): State<Front>) -> Response {
     kept(front.skills.current().discovery(&front.places.public))

@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::watch as channel;
 
 use super::{KeyMistakes, KeySet};
-use crate::policy::Changes;
+use crate::policy::{Changes, read_aside};
 
 /// The keys that hold now; cheap to clone, read without waiting for whoever reloads them.
 #[derive(Clone, Debug)]
@@ -63,8 +63,10 @@ impl KeysReloader {
 
     async fn look(&mut self) {
         let file = self.file.clone();
-        let read = tokio::task::spawn_blocking(move || KeySet::load(&file)).await;
-        match read.expect("reading a file does not panic") {
+        let Some(read) = read_aside(move || KeySet::load(&file)).await else {
+            return;
+        };
+        match read {
             Ok(keys) => {
                 let mended = self.told.take().is_some();
                 if mended || **self.sender.borrow() != keys {

@@ -19,6 +19,7 @@ use std::{
 
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio_util::sync::CancellationToken;
 
 pub use self::watched::Watched;
 use super::{Unfound, state::State};
@@ -49,6 +50,8 @@ pub struct Hub(Arc<Inner>);
 struct Inner {
     fleet: Arc<dyn Fleet>,
     kept: Duration,
+    /// Ends the waiting of whoever waits for an end.
+    stop: CancellationToken,
     /// By the subject of the result.
     watched: Mutex<HashMap<String, Weak<Watched>>>,
 }
@@ -64,11 +67,12 @@ type Told = fn(&Inner, &ResultMessage);
 
 impl Hub {
     /// A hub on this fleet, which keeps results for so long. Nothing is heard until it is
-    /// [run](Hub::run).
-    pub fn new(fleet: Arc<dyn Fleet>, kept: Duration) -> Self {
+    /// [run](Hub::run); nobody waits longer than until `stop`.
+    pub fn new(fleet: Arc<dyn Fleet>, kept: Duration, stop: CancellationToken) -> Self {
         Self(Arc::new(Inner {
             fleet,
             kept,
+            stop,
             watched: Mutex::default(),
         }))
     }
@@ -102,11 +106,7 @@ impl Hub {
         if let Some(known) = watched.get(&place).and_then(Weak::upgrade) {
             return known;
         }
-        let fresh = Arc::new(Watched::new(
-            execution,
-            place.clone(),
-            Arc::downgrade(&self.0),
-        ));
+        let fresh = Arc::new(Watched::new(execution, place.clone(), &self.0));
         watched.insert(place, Arc::downgrade(&fresh));
         fresh
     }

@@ -21,6 +21,7 @@ const KEPT: Duration = Duration::from_secs(3_600);
 struct World {
     exchange: FakeExchange,
     hub: Hub,
+    stop: CancellationToken,
     clock: Clock,
 }
 
@@ -40,12 +41,14 @@ impl World {
             chance: Chance::seeded(1),
         };
         let client = Client::new(exchange.clone(), StoreTwin::new(clock.clone()), settings);
-        let hub = Hub::new(Arc::new(client), KEPT);
+        let stop = CancellationToken::new();
+        let hub = Hub::new(Arc::new(client), KEPT, stop.clone());
         tokio::spawn(hub.clone().run());
         tokio::task::yield_now().await;
         let world = Self {
             exchange,
             hub,
+            stop,
             clock,
         };
         world.until_it_hears().await;
@@ -110,6 +113,18 @@ async fn a_result_is_heard_at_once() {
         .exchange
         .publish(&answer(b"ours", "puruto.result.c.r"));
     assert_eq!(end.await.unwrap(), ExecutionStatus::Completed);
+    assert!(began.elapsed() < TICK, "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_an_end_is_told_how_it_stands_when_the_gateway_stops() {
+    let world = World::new().await;
+    let watched = world.hub.watch(&world.execution()).await.unwrap();
+    let began = Instant::now();
+    let end = tokio::spawn(async move { status_soon(&watched).await });
+    tokio::task::yield_now().await;
+    world.stop.cancel();
+    assert_eq!(end.await.unwrap(), ExecutionStatus::Accepted);
     assert!(began.elapsed() < TICK, "{:?}", began.elapsed());
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fmt, mem,
-    sync::{Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -10,6 +10,7 @@ use tokio::{
     sync::{Notify, futures::Notified},
     time::{Instant, sleep_until},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     super::{
@@ -41,6 +42,7 @@ pub struct Watched {
     known: Mutex<Known>,
     changed: Notify,
     hub: Weak<Inner>,
+    stop: CancellationToken,
     place: String,
 }
 
@@ -79,7 +81,7 @@ impl Drop for Watched {
 
 impl Watched {
     /// Nothing is known of it yet; its result will stand at `place`.
-    pub(super) fn new(execution: &Execution, place: String, hub: Weak<Inner>) -> Self {
+    pub(super) fn new(execution: &Execution, place: String, hub: &Arc<Inner>) -> Self {
         let now = Instant::now();
         Self {
             execution: execution.clone(),
@@ -92,7 +94,8 @@ impl Watched {
                 look_at: now + LOOK_AGAIN_MIN,
             }),
             changed: Notify::new(),
-            hub,
+            hub: Arc::downgrade(hub),
+            stop: hub.stop.clone(),
             place,
         }
     }
@@ -124,15 +127,26 @@ impl Watched {
 
     /// How it ended, or how it stands at `until` if it has not.
     pub async fn end(&self, until: Instant) -> Result<State, Gone> {
+        self.until(until, |state| state.status().is_final()).await
+    }
+
+    /// How it stands once `enough` is true of that, or at `until`. A gateway that stops keeps
+    /// nobody waiting: whoever does not learn the id from it could not ask another one.
+    pub async fn until(
+        &self,
+        until: Instant,
+        enough: impl Fn(&State) -> bool,
+    ) -> Result<State, Gone> {
         loop {
             let changed = self.changed();
             let state = self.state()?;
-            if state.status().is_final() {
+            if enough(&state) {
                 return Ok(state);
             }
             tokio::select! {
                 () = changed => {}
                 () = sleep_until(until) => return self.state(),
+                () = self.stop.cancelled() => return self.state(),
             }
         }
     }
