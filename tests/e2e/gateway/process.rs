@@ -8,6 +8,7 @@ use puruto_fleet::dev::{
     port::Port,
 };
 use reqwest::{Client, Method, RequestBuilder, header::HeaderMap};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -108,6 +109,13 @@ impl Gateway {
     /// Ends it as a crash would.
     pub(crate) async fn kill(&mut self) {
         self.process.kill().await.expect("killed");
+    }
+
+    /// Tells it to stop, and waits for nothing.
+    pub(crate) fn tell_to_stop(&self) {
+        let pid = self.process.pid().and_then(|pid| i32::try_from(pid).ok());
+        let pid = pid.and_then(Pid::from_raw).expect("it runs");
+        kill_process(pid, Signal::TERM).expect("signalled");
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

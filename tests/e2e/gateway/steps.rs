@@ -130,6 +130,23 @@ async fn an_execution_goes_on_when_its_gateway_dies() {
 }
 
 #[tokio::test]
+async fn who_waits_is_told_where_the_result_will_be_when_the_gateway_is_told_to_stop() {
+    let fleet = translating().await;
+    let worker = fleet.worker("w").await;
+    let (first, second) = (fleet.gateway("g1").await, fleet.gateway("g2").await);
+    let (prefer, body) = ([("prefer", "wait=50")], invocation("for ever"));
+    let asked = first.ask(Method::POST, "/v1/invocations", &prefer, Some(&body));
+    let stopped = async {
+        worker.until_running("translator", 1).await;
+        first.tell_to_stop();
+    };
+    let (answer, ()) = tokio::join!(asked, stopped);
+    assert_eq!(answer.status, 202, "{answer:?}");
+    let id = answer.body["execution_id"].as_str().expect("an id");
+    second.until_status(id, "running").await;
+}
+
+#[tokio::test]
 async fn a_caller_may_wait_for_the_result() {
     let fleet = translating().await;
     let _worker = fleet.worker("w").await;
