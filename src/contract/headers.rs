@@ -27,6 +27,10 @@ pub enum Header {
     Status,
     /// On a result: who was asked.
     Target,
+    /// On a result: who asked.
+    Caller,
+    /// On a result: what for.
+    Action,
     /// On a result: how many executions it took.
     Attempt,
     /// On a result: the worker that committed it.
@@ -51,6 +55,8 @@ impl Header {
             Self::ReplyTo => "Puruto-Reply-To",
             Self::Status => "Puruto-Status",
             Self::Target => "Puruto-Target",
+            Self::Caller => "Puruto-Caller",
+            Self::Action => "Puruto-Action",
             Self::Attempt => "Puruto-Attempt",
             Self::Worker => "Puruto-Worker",
             Self::Fingerprint => "Puruto-Fingerprint",

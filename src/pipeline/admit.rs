@@ -7,8 +7,8 @@ use crate::{
     broker::Delivery,
     clock::WallTime,
     contract::{
-        CorrelationId, DEFAULT_TIMEOUT, Deadline, Draft, ErrorCode, Fingerprint, Header,
-        InvocationRequest, MintedIds, PurutoName, Rejected, ResultError, Violation,
+        ActionName, CorrelationId, DEFAULT_TIMEOUT, Deadline, Draft, ErrorCode, Fingerprint,
+        Header, InvocationRequest, MintedIds, PurutoName, Rejected, ResultError, Violation,
     },
     policy::Denial,
     store::RequestKey,
@@ -27,11 +27,20 @@ pub(super) struct Admitted {
 pub(super) struct Asked {
     pub(super) key: RequestKey,
     pub(super) correlation: CorrelationId,
+    /// Who asks what for; nothing where there is no request in the message.
+    pub(super) purpose: Option<Purpose>,
     pub(super) fingerprint: Fingerprint,
     pub(super) deadline: Deadline,
     pub(super) trace: Trace,
     /// Whether it is told what happens to it.
     pub(super) eventful: bool,
+}
+
+/// Who asks, and what for.
+#[derive(Clone, Debug)]
+pub(super) struct Purpose {
+    pub(super) caller: PurutoName,
+    pub(super) action: ActionName,
 }
 
 /// What a claim on the request is for.
@@ -118,6 +127,10 @@ impl<B, C> Pipeline<B, C> {
             },
             trace: Trace::of(delivery, &received.served.name, &request.correlation_id),
             correlation: request.correlation_id.clone(),
+            purpose: Some(Purpose {
+                caller: request.caller.clone(),
+                action: request.action.clone(),
+            }),
             fingerprint: request.fingerprint(),
             deadline,
             eventful: self.ports.events.of(&received.served),
@@ -177,6 +190,7 @@ impl<B, C> Pipeline<B, C> {
             },
             trace: Trace::of(delivery, &received.served.name, &correlation),
             correlation,
+            purpose: None,
             fingerprint: Fingerprint::of_bytes(&delivery.body),
             deadline: deadline_of_unreadable(delivery),
             eventful: self.ports.events.of(&received.served),

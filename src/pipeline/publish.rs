@@ -7,7 +7,7 @@ use tracing::Instrument as _;
 
 use super::{
     Pipeline,
-    admit::Asked,
+    admit::{Asked, Purpose},
     patience::Patience,
     receive::{Received, Turned},
     run::Ran,
@@ -327,6 +327,11 @@ impl<B: WalkBroker, C: WalkStore> Pipeline<B, C> {
         let mut headers = Headers::new();
         headers.push(Header::Status, status_of(body));
         headers.push(Header::Target, asked.key.target.as_str());
+        // The request itself goes with its ack.
+        if let Some(Purpose { caller, action }) = &asked.purpose {
+            headers.push(Header::Caller, caller.as_str());
+            headers.push(Header::Action, action.as_str());
+        }
         headers.push(Header::Fingerprint, &asked.fingerprint.to_string());
         headers.push(Header::Worker, &self.ports.worker);
         if let Some(attempt) = attempt {
