@@ -50,8 +50,9 @@ impl Console {
         let routes = dashboard::routes(onlooker(fleet).await, settings, stop.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
+        let service = routes.into_make_service_with_connect_info::<SocketAddr>();
         let serving = tokio::spawn(async move {
-            axum::serve(listener, routes).await.expect("it serves");
+            axum::serve(listener, service).await.expect("it serves");
         });
         Self {
             address,

@@ -1,11 +1,13 @@
 //! Nobody sees anything who does not know the token, and no other page acts for who does.
 
+use std::net::Ipv4Addr;
+
 use serde_json::json;
 
 use crate::{
     console::{Console, TOKEN},
     fleet::Fleet,
-    http::{get, post, send, session},
+    http::{get, post, send, send_from, session},
     support::Servers,
 };
 
@@ -85,6 +87,14 @@ async fn a_wrong_token_is_refused_and_guessing_is_slowed() {
         }
         assert_eq!(answer.status, 401);
         assert!(refused < 100, "guessing is not slowed");
+    }
+    // The right token is not looked at either from there, and it is from elsewhere.
+    let right = format!("GET /?token={}", TOKEN.replace(' ', "+"));
+    assert_eq!(send(&console, &right, &[], "").await.status, 429);
+    if cfg!(target_os = "linux") {
+        let elsewhere = Ipv4Addr::new(127, 0, 0, 2);
+        let answer = send_from(elsewhere, &console, &right, &[], "").await;
+        assert_eq!(answer.status, 303, "{answer:?}");
     }
 }
 

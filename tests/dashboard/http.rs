@@ -1,9 +1,11 @@
 //! HTTP by hand, for what no browser would send.
 
+use std::net::Ipv4Addr;
+
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::TcpSocket,
 };
 
 use crate::{
@@ -46,6 +48,17 @@ pub(crate) async fn send(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Answer {
+    send_from(Ipv4Addr::LOCALHOST, console, line, headers, body).await
+}
+
+/// The same from another address of this machine.
+pub(crate) async fn send_from(
+    peer: Ipv4Addr,
+    console: &Console,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Answer {
     let address = console.address();
     let mut question = format!("{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
     for (name, value) in headers {
@@ -53,7 +66,9 @@ pub(crate) async fn send(
     }
     question.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     let exchange = async {
-        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind((peer, 0).into()).expect("an address of ours");
+        let mut stream = socket.connect(address).await.expect("a connection");
         stream.write_all(question.as_bytes()).await.expect("sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.expect("text");

@@ -10,6 +10,7 @@ mod rate;
 mod refusal;
 mod scheme;
 
+pub(super) use self::rate::network;
 pub use self::{
     gate::{CannotOpen, Gate, Upkeep},
     oauth2::FetchFault,

@@ -122,7 +122,7 @@ impl CallerRate {
 }
 
 /// The network that a peer has to itself: of IPv6, the first 64 bits.
-fn network(peer: IpAddr) -> IpAddr {
+pub(in crate::gateway) fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(peer) => {
             let host = u128::from(u64::MAX);

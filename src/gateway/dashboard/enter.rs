@@ -1,9 +1,12 @@
 //! The page itself and the way in.
 
-use std::sync::Arc;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::{
-    extract::{Query, Request, State},
+    extract::{ConnectInfo, Query, Request, State},
     http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse as _, Redirect, Response},
 };
@@ -58,11 +61,12 @@ pub(super) struct Brought {
 /// session at once, so that it stands in no history and no bookmark.
 pub(super) async fn page(
     State(dashboard): State<Arc<Dashboard>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     Query(brought): Query<Brought>,
     headers: HeaderMap,
 ) -> Response {
     match brought.token {
-        Some(token) => dashboard.enter(&token),
+        Some(token) => dashboard.enter(&token, peer.ip()),
         None if logged_in(&dashboard, &headers).is_some() => html(StatusCode::OK, PAGE.to_owned()),
         None => way_in(StatusCode::OK, ""),
     }
@@ -71,15 +75,17 @@ pub(super) async fn page(
 /// Lets in whoever typed the token into the form of the way in.
 pub(super) async fn login(
     State(dashboard): State<Arc<Dashboard>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    uri: Uri,
     headers: HeaderMap,
     typed: Bytes,
 ) -> Response {
-    if !is_same_origin(&headers, &Uri::default()) {
+    if !is_same_origin(&headers, &uri) {
         return Failure::foreign().into_response();
     }
     let mut fields = form_urlencoded::parse(&typed);
     match fields.find(|(name, _)| name == "token") {
-        Some((_, token)) => dashboard.enter(token.trim()),
+        Some((_, token)) => dashboard.enter(token.trim(), peer.ip()),
         None => way_in(StatusCode::UNPROCESSABLE_ENTITY, "Type the token."),
     }
 }
@@ -101,8 +107,8 @@ pub(super) async fn asset(request: Request) -> Response {
 }
 
 impl Dashboard {
-    fn enter(&self, token: &str) -> Response {
-        match self.gate.enter(token) {
+    fn enter(&self, token: &str, peer: IpAddr) -> Response {
+        match self.gate.enter(token, peer) {
             Ok(session) => {
                 let jar = CookieJar::new().add(self.cookie(session));
                 (jar, Redirect::to("/")).into_response()

@@ -5,6 +5,7 @@
 
 use std::{
     fmt,
+    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -14,17 +15,11 @@ use ring::hmac;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use super::guesses::Guesses;
 use crate::clock::{Chance, Clock, WallTime};
 
 /// How long a session lives.
 pub(super) const SESSION_LIVES: Duration = Duration::from_secs(12 * 60 * 60);
-
-/// Wrong tokens that are looked at in one [`ATTEMPTS_PER`]: nobody types that fast, and of a token
-/// of 128 bits that is nothing.
-const ATTEMPTS_MAX: u32 = 10;
-
-/// See [`ATTEMPTS_MAX`].
-const ATTEMPTS_PER: Duration = Duration::from_secs(60);
 
 /// Keeps signatures of sessions apart from whatever else might be signed with the token.
 const PURPOSE: &[u8] = b"puruto dashboard session";
@@ -65,20 +60,13 @@ pub(super) struct Gate {
     token: [u8; 32],
     key: hmac::Key,
     clock: Clock,
-    wrong: Mutex<Wrong>,
+    guesses: Mutex<Guesses>,
 }
 
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Gate")
     }
-}
-
-/// Wrong tokens lately.
-#[derive(Debug, Default)]
-struct Wrong {
-    since: Option<WallTime>,
-    count: u32,
 }
 
 /// Why somebody is not let in.
@@ -99,22 +87,22 @@ impl Gate {
             token: Sha256::digest(token.0.as_bytes()).into(),
             key: hmac::Key::new(hmac::HMAC_SHA256, &secret.finalize()),
             clock,
-            wrong: Mutex::default(),
+            guesses: Mutex::default(),
         }
     }
 
     /// A session for whoever knows the token.
-    pub(super) fn enter(&self, token: &str) -> Result<String, Refused> {
-        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn enter(&self, token: &str, peer: IpAddr) -> Result<String, Refused> {
+        let mut guesses = self.guesses.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
-        if let Some(left) = wrong.left(now) {
+        if let Some(left) = guesses.locked_for(peer, now) {
             return Err(Refused::TooMany(left));
         }
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         if bool::from(digest.ct_eq(&self.token)) {
             return Ok(self.session(now.saturating_add(SESSION_LIVES)));
         }
-        wrong.note(now);
+        guesses.note(peer, now);
         Err(Refused::Wrong)
     }
 
@@ -134,26 +122,13 @@ impl Gate {
     }
 }
 
-impl Wrong {
-    /// How long no token is looked at.
-    fn left(&mut self, now: WallTime) -> Option<Duration> {
-        let since = self.since?;
-        let left = ATTEMPTS_PER.saturating_sub(now.since(since));
-        if left.is_zero() {
-            *self = Self::default();
-        }
-        (self.count >= ATTEMPTS_MAX).then_some(left)
-    }
-
-    fn note(&mut self, now: WallTime) {
-        self.since.get_or_insert(now);
-        self.count += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
+
+    const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
     fn gate(clock: &Clock) -> Gate {
         Gate::new(&Token::chosen("open sesame"), clock.clone())
@@ -167,7 +142,7 @@ mod tests {
     fn whoever_knows_the_token_has_a_session_until_it_expires() {
         let clock = clock();
         let gate = gate(&clock);
-        let session = gate.enter("open sesame").unwrap();
+        let session = gate.enter("open sesame", PEER).unwrap();
         assert!(gate.session_until(&session).is_some());
         clock.advance(SESSION_LIVES);
         assert_eq!(gate.session_until(&session), None);
@@ -176,7 +151,7 @@ mod tests {
     #[test]
     fn a_session_that_was_changed_or_signed_elsewhere_is_none() {
         let clock = clock();
-        let session = gate(&clock).enter("open sesame").unwrap();
+        let session = gate(&clock).enter("open sesame", PEER).unwrap();
         let (until, signature) = session.split_once('.').unwrap();
         let longer = format!("{until}0.{signature}");
         let other = Gate::new(&Token::chosen("another"), clock.clone());
@@ -189,21 +164,17 @@ mod tests {
     #[test]
     fn another_gateway_with_the_same_token_takes_the_session() {
         let clock = clock();
-        let session = gate(&clock).enter("open sesame").unwrap();
+        let session = gate(&clock).enter("open sesame", PEER).unwrap();
         assert!(gate(&clock).session_until(&session).is_some());
     }
 
     #[test]
-    fn after_too_many_wrong_tokens_none_is_looked_at_for_a_while() {
-        let clock = clock();
-        let gate = gate(&clock);
-        for _ in 0..ATTEMPTS_MAX {
-            assert_eq!(gate.enter("guess"), Err(Refused::Wrong));
-        }
-        clock.advance(Duration::from_secs(20));
-        let left = Duration::from_secs(40);
-        assert_eq!(gate.enter("open sesame"), Err(Refused::TooMany(left)));
-        clock.advance(left);
-        assert!(gate.enter("open sesame").is_ok());
+    fn after_too_many_wrong_tokens_the_right_one_is_not_looked_at_either() {
+        let gate = gate(&clock());
+        while gate.enter("guess", PEER) == Err(Refused::Wrong) {}
+        let refused = gate.enter("open sesame", PEER);
+        assert!(matches!(refused, Err(Refused::TooMany(_))), "{refused:?}");
+        let elsewhere = Ipv4Addr::new(192, 0, 2, 2).into();
+        assert!(gate.enter("open sesame", elsewhere).is_ok());
     }
 }

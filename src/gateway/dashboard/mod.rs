@@ -11,6 +11,7 @@ mod feed;
 mod fill;
 mod gate;
 mod guard;
+mod guesses;
 mod heard;
 mod live;
 mod overview;
