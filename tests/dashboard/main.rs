@@ -35,5 +35,6 @@ mod http;
 
 mod acting;
 mod entering;
+mod origins;
 mod outages;
 mod seeing;

@@ -1,10 +1,15 @@
 //! What was kept last: read in batches, for whoever wants to know what happened before it came.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    api::CALL_BOUND, client::NatsClient, link::Link, results, stored, subscription::Subscription,
+    api::{self, CALL_BOUND, code},
+    client::NatsClient,
+    link::Link,
+    results, stored,
+    subscription::Subscription,
     wire,
 };
 use crate::{
@@ -19,6 +24,7 @@ const BATCH: usize = 500;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 const OPERATION: &str = "read a batch";
+const EXTENT: &str = "look at the stream of requests";
 
 /// A stream of the fleet whose messages any client library can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +33,24 @@ pub enum Journal {
     Results,
     /// What was told of requests while they were worked on.
     Events,
+}
+
+/// Which messages a stream holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Extent {
+    /// How many.
+    pub messages: u64,
+    /// The sequence of the first.
+    #[serde(rename = "first_seq")]
+    pub first: u64,
+    /// The sequence of the last that there was.
+    #[serde(rename = "last_seq")]
+    pub last: u64,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    state: Extent,
 }
 
 impl NatsClient {
@@ -60,14 +84,17 @@ impl NatsClient {
         batch(self.link(), &call, &query).await
     }
 
-    /// The sequence of the last message in the stream of requests; nothing where it is empty.
+    /// Which messages lie in the stream of requests; nothing where there is none.
     ///
     /// # Errors
     /// The broker did not answer in time.
-    pub async fn last_request(&self) -> Result<Option<u64>, BrokerFault> {
-        let all = self.subjects().invoke_all();
-        let last = stored::last(self.link(), self.requests(), &all).await?;
-        Ok(last.map(|message| message.sequence))
+    pub async fn queued_extent(&self) -> Result<Option<Extent>, BrokerFault> {
+        let call = format!("STREAM.INFO.{}", self.requests().as_str());
+        match api::call_for::<Info>(self.link(), &call, &Value::Null).await {
+            Ok(info) => Ok(Some(info.state).filter(|it| it.messages > 0)),
+            Err(fault) if fault.code() == Some(code::STREAM_NOT_FOUND) => Ok(None),
+            Err(fault) => Err(fault.into_fault(EXTENT)),
+        }
     }
 
     fn journal(&self, journal: Journal) -> (StreamName, String) {

@@ -52,7 +52,7 @@ pub use self::{
     client::{NatsClient, ResultSubscription},
     epoch::EpochVerdict,
     incident::{Incident, Observer},
-    latest::Journal,
+    latest::{Extent, Journal},
     options::{NatsAuth, NatsOptions, NatsTls},
     pull::NatsLane,
     service::Announced,

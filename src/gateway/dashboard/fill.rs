@@ -5,7 +5,10 @@ use std::num::NonZeroUsize;
 
 use super::{heard, recent::Told};
 use crate::{
-    broker::{BrokerFault, StoredMessage, nats::Journal},
+    broker::{
+        BrokerFault, StoredMessage,
+        nats::{Extent, Journal},
+    },
     inspect::Onlooker,
 };
 
@@ -15,7 +18,7 @@ const QUEUED_MAX: u64 = 20_000;
 /// Sequences that are read before older ones are.
 const WINDOW: u64 = 5_000;
 
-/// Up to which sequences everything was read.
+/// Up to which sequences everything was read. Of requests, those that say their ids are heard as well.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
     results: u64,
@@ -27,13 +30,13 @@ pub(super) struct Known {
 pub(super) struct Fill<'f> {
     onlooker: &'f Onlooker,
     most: u64,
-    known: &'f mut Known,
+    known: Known,
     told: Vec<Told>,
 }
 
 impl<'f> Fill<'f> {
     /// Reads what was kept of `most` requests and is not known.
-    pub(super) fn new(onlooker: &'f Onlooker, most: NonZeroUsize, known: &'f mut Known) -> Self {
+    pub(super) fn new(onlooker: &'f Onlooker, most: NonZeroUsize, known: Known) -> Self {
         Self {
             onlooker,
             most: u64::try_from(most.get()).unwrap_or(u64::MAX),
@@ -42,32 +45,36 @@ impl<'f> Fill<'f> {
         }
     }
 
-    /// What was read, in the order in which the requests were there.
-    pub(super) fn told(mut self) -> Vec<Told> {
+    /// What was read, in the order in which the requests were there, and what is known by it.
+    pub(super) fn told(mut self) -> (Vec<Told>, Known) {
         self.told.sort_by_key(Told::began);
-        self.told
+        (self.told, self.known)
     }
 
-    /// Reads all of it. What was read before it is dropped stays read.
+    /// Reads all of it. What was read before this is dropped stays read.
     ///
     /// # Errors
     /// The broker did not answer in time.
     pub(super) async fn read(&mut self) -> Result<(), BrokerFault> {
         self.requests().await?;
-        let known = *self.known;
+        let known = self.known;
         self.known.results = self.journal(Journal::Results, known.results).await?;
         self.known.events = self.journal(Journal::Events, known.events).await?;
         Ok(())
     }
 
-    async fn requests(&mut self) -> Result<(), BrokerFault> {
+    /// Reads the requests that lie in the queue. What was read before this is dropped stays read.
+    ///
+    /// # Errors
+    /// The broker did not answer in time.
+    pub(super) async fn requests(&mut self) -> Result<(), BrokerFault> {
         let nats = &self.onlooker.nats;
-        let Some(last) = nats.last_request().await? else {
+        let Some(extent) = nats.queued_extent().await? else {
             return Ok(());
         };
-        let first = begin(self.known.requests, last, QUEUED_MAX.min(self.most));
+        let last = extent.last;
+        let mut from = begin_queued(self.known.requests, extent, QUEUED_MAX.min(self.most));
         let all = self.onlooker.subjects.invoke_all();
-        let mut from = first;
         while from <= last {
             // By a call that survives what no client library can read.
             let Some(message) = nats.next_request(from, &all).await? else {
@@ -135,6 +142,16 @@ fn begin(known: u64, last: u64, most: u64) -> u64 {
     known.saturating_add(1).max(last.saturating_sub(most) + 1)
 }
 
+/// The same in the queue, where few messages may lie far apart.
+fn begin_queued(known: u64, queued: Extent, most: u64) -> u64 {
+    let spread = if queued.messages <= most {
+        queued.last.saturating_sub(queued.first) + 1
+    } else {
+        most
+    };
+    begin(known, queued.last, spread)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,5 +163,17 @@ mod tests {
         assert_eq!(begin(950, 1_000, 100), 951);
         assert_eq!(begin(1_000, 1_000, 100), 1_001);
         assert_eq!(begin(1_000, 7, 100), 1, "the stream was made anew");
+    }
+
+    #[test]
+    fn a_request_that_has_waited_for_long_among_few_is_read_too() {
+        let queued = |messages| Extent {
+            messages,
+            first: 500,
+            last: 90_000,
+        };
+        assert_eq!(begin_queued(0, queued(2), 100), 500);
+        assert_eq!(begin_queued(89_000, queued(2), 100), 89_001);
+        assert_eq!(begin_queued(0, queued(101), 100), 89_901);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Never: a prompt or an answer kept; they are passed over where they stand.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, str::FromStr, time::Duration};
 
 use serde::Deserialize;
 
@@ -15,6 +15,9 @@ use crate::{
         RequestId, Subjects,
     },
 };
+
+/// Longest name of a worker that is kept, in bytes.
+const WORKER_BYTES_MAX: usize = 200;
 
 /// What a request says of itself beside its prompt.
 #[derive(Deserialize)]
@@ -96,7 +99,7 @@ pub(super) fn result(
     body: &[u8],
     at: WallTime,
 ) -> Option<Told> {
-    let target: PurutoName = headers.get(Header::Target)?.parse().ok()?;
+    let target: PurutoName = parsed(headers, Header::Target)?;
     let answers: Answers = serde_json::from_slice(body).ok()?;
     if subject != subjects.result(&answers.correlation_id, &answers.request_id) {
         return None;
@@ -108,11 +111,22 @@ pub(super) fn result(
         at,
         what: What::Answered {
             code: answers.error.map(|it| it.code),
-            attempt: headers.get(Header::Attempt).and_then(|it| it.parse().ok()),
-            worker: headers.get(Header::Worker).map(Into::into),
+            attempt: parsed(headers, Header::Attempt),
+            worker: headers.get(Header::Worker).and_then(worker),
             duration: Duration::from_millis(answers.duration_ms),
+            caller: parsed::<PurutoName>(headers, Header::Caller).map(|it| it.as_str().into()),
+            action: parsed::<ActionName>(headers, Header::Action).map(|it| it.as_str().into()),
         },
     })
+}
+
+/// The name of a worker; a longer text than any worker is named by is none.
+fn worker(text: &str) -> Option<Box<str>> {
+    (text.len() <= WORKER_BYTES_MAX).then(|| text.into())
+}
+
+fn parsed<N: FromStr>(headers: &Headers, header: Header) -> Option<N> {
+    headers.get(header)?.parse().ok()
 }
 
 /// What an event tells; that a request is done its result tells.
@@ -200,12 +214,16 @@ mod tests {
         headers.push(Header::Target, "clerk");
         headers.push(Header::Attempt, "3");
         headers.push(Header::Worker, "w-1");
+        headers.push(Header::Caller, "desk");
+        headers.push(Header::Action, "ask");
         let told = result(&subjects(), "puruto.result.c.r", &headers, &body, AT).unwrap();
         let expected = What::Answered {
             code: Some(ErrorCode::Timeout),
             attempt: Some(3),
             worker: Some("w-1".into()),
             duration: Duration::from_millis(40),
+            caller: Some("desk".into()),
+            action: Some("ask".into()),
         };
         assert_eq!(told.what, expected);
         assert_eq!(told.began(), WallTime::from_unix_millis(960));

@@ -13,6 +13,7 @@ mod gate;
 mod guard;
 mod guesses;
 mod heard;
+mod keep;
 mod live;
 mod overview;
 mod recent;

@@ -192,7 +192,7 @@ async fn requests(feed: &Feed) -> Part {
     let (changes, known) = feed.look(AT_ONCE, |it| (it.changes(), it.len())).await;
     match feed.listens() {
         Listens::Broken(why) => Err(why),
-        Listens::Asleep | Listens::Filling => {
+        Listens::Asleep | Listens::Filling | Listens::InPart => {
             Ok(json!({ "changes": changes, "known": known, "complete": false }))
         }
         Listens::Live => Ok(json!({ "changes": changes, "known": known, "complete": true })),

@@ -29,6 +29,9 @@ const PAGE_MAX: usize = 200;
 /// Records that one query reads at most: where few of many fit, the rest is the next page's.
 const READ_MAX: usize = 1_000;
 
+/// Records that are read at once, where not all of them fit.
+const READ_AT_ONCE: usize = 250;
+
 /// How long an index that is being made is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -54,6 +57,17 @@ enum Wanted {
     Recorded(&'static str),
 }
 
+impl Wanted {
+    /// How many rows to look at for so many that are missing: few may stand as is wanted, and many
+    /// records are read as fast as some.
+    fn rows(&self, missing: usize) -> usize {
+        match self {
+            Self::Indexed(_) => missing,
+            Self::Recorded(_) => missing.max(READ_AT_ONCE),
+        }
+    }
+}
+
 /// Lists them, the newest first.
 pub(super) async fn list(
     State(dashboard): State<Arc<Dashboard>>,
@@ -68,26 +82,34 @@ pub(super) async fn list(
     let (mut shown, mut read) = (Vec::new(), 0);
     let next = loop {
         let missing = most - shown.len();
+        let rows = wanted.rows(missing);
         let page = dashboard
             .feed
-            .look(PATIENCE, |it| it.page(&filter, before, missing));
+            .look(PATIENCE, |it| it.page(&filter, before, rows));
         let page = page.await;
         read += page.rows.len();
-        shown.extend(dashboard.stand(page.rows, &wanted).await?);
-        before = page.next;
+        let mut fitting = dashboard.stand(page.rows, &wanted).await?;
+        let too_many = fitting.split_off(missing.min(fitting.len()));
+        before = match fitting.last() {
+            Some((last, _)) if !too_many.is_empty() => Some(*last),
+            Some(_) | None => page.next,
+        };
+        shown.extend(fitting.into_iter().map(|(_, shown)| shown));
         if shown.len() >= most || before.is_none() || read >= READ_MAX {
             break before;
         }
     };
-    let complete = match dashboard.feed.listens() {
+    let (complete, reading) = match dashboard.feed.listens() {
         Listens::Broken(why) => return Err(Failure::unavailable(why)),
-        Listens::Live => true,
-        Listens::Asleep | Listens::Filling => false,
+        Listens::Live => (true, false),
+        Listens::InPart => (false, false),
+        Listens::Asleep | Listens::Filling => (false, true),
     };
     Ok(Json(json!({
         "requests": shown,
         "next": next.map(|it| dashboard.cursor(it)),
         "complete": complete,
+        "reading": reading,
     })))
 }
 
@@ -147,7 +169,11 @@ impl Dashboard {
     }
 
     /// These rows as they stand now, but for those that stand otherwise than is wanted.
-    async fn stand(&self, rows: Vec<Row>, wanted: &Wanted) -> Result<Vec<Value>, Failure> {
+    async fn stand(
+        &self,
+        rows: Vec<Row>,
+        wanted: &Wanted,
+    ) -> Result<Vec<(Serial, Value)>, Failure> {
         let keyed: Vec<_> = rows.into_iter().map(|row| (open_key(&row), row)).collect();
         let keys: Vec<_> = keyed.iter().filter_map(|(key, _)| key.clone()).collect();
         let records = if keys.is_empty() {
@@ -163,7 +189,7 @@ impl Dashboard {
             if matches!(wanted, Wanted::Recorded(wanted) if *wanted != state) {
                 continue;
             }
-            shown.push(as_json(&row, state, record.as_ref()));
+            shown.push((row.serial, as_json(&row, state, record.as_ref())));
         }
         Ok(shown)
     }
@@ -189,13 +215,18 @@ pub(super) fn state(row: &Row, record: Option<&Record>) -> &'static str {
     }
 }
 
+/// Who asks for what was delegated.
+pub(super) fn parent(record: &Record) -> Option<&str> {
+    record.lineage.as_ref().map(|it| it.parent.target.as_str())
+}
+
 fn as_json(row: &Row, state: &str, record: Option<&Record>) -> Value {
     let attempts = record.map_or(row.attempts, |it| it.attempts.max(row.attempts));
     json!({
         "target": row.target,
         "request_id": row.request,
         "correlation_id": row.chain,
-        "caller": row.caller,
+        "caller": row.caller.as_deref().or_else(|| record.and_then(parent)),
         "action": row.action,
         "worker": row.worker,
         "state": state,

@@ -8,12 +8,15 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{key_of, list::state};
+use super::{
+    key_of,
+    list::{parent, state},
+};
 use crate::{
     client::{Node, Standing, Status},
-    contract::{CorrelationId, InvocationResult, Outcome, Spent},
+    contract::{CorrelationId, Header, InvocationResult, Outcome, Spent},
     gateway::dashboard::{Dashboard, failure::Failure, recent::Row},
-    inspect::{Looking, Reason, node_state, node_time, reasons},
+    inspect::{Looking, Onlooker, Reason, node_state, node_time, reasons},
     store::{Record, Records as _, RequestKey},
 };
 
@@ -41,12 +44,20 @@ pub(super) async fn request(
         return Err(Failure::not_found(message));
     }
     let chain = chain_of(status.as_ref(), row.as_ref());
+    let (caller, action) = match row.as_ref().map(|it| (&it.caller, &it.action)) {
+        Some((Some(caller), Some(action))) => (Some(caller.to_string()), Some(action.to_string())),
+        _ => {
+            dashboard
+                .asked(&key, chain.as_ref(), record.as_ref())
+                .await?
+        }
+    };
     let mut shown = json!({
         "target": key.target,
         "request_id": key.request,
         "correlation_id": chain,
-        "caller": row.as_ref().map(|it| &it.caller),
-        "action": row.as_ref().map(|it| &it.action),
+        "caller": caller,
+        "action": action,
         "worker": row.as_ref().map(|it| &it.worker),
         "began_ms": row.as_ref().map(|it| it.began.unix_millis()),
         "content": dashboard.content,
@@ -129,6 +140,26 @@ fn recorded(record: &Record) -> Value {
 }
 
 impl Dashboard {
+    /// Who asks and what for, by what stands elsewhere than in the index.
+    async fn asked(
+        &self,
+        key: &RequestKey,
+        chain: Option<&CorrelationId>,
+        record: Option<&Record>,
+    ) -> Result<(Option<String>, Option<String>), Failure> {
+        let Onlooker { nats, subjects, .. } = &self.onlooker;
+        let place = chain.map(|chain| subjects.result(chain, &key.request));
+        let result = match place {
+            Some(place) => nats.read_result(&place).await?,
+            None => None,
+        };
+        let said = |header| result.as_ref().and_then(|it| it.headers.get(header));
+        let is_ours = said(Header::Target) == Some(key.target.as_str());
+        let said = |header| said(header).filter(|_| is_ours).map(str::to_owned);
+        let caller = said(Header::Caller).or_else(|| Some(parent(record?)?.to_owned()));
+        Ok((caller, said(Header::Action)))
+    }
+
     /// The requests of a chain as a waterfall; an error of its own where they cannot be read.
     async fn chain(&self, chain: Option<&CorrelationId>) -> Value {
         let Some(chain) = chain else {

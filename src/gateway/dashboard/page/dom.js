@@ -20,6 +20,9 @@ export function notice(kind, text, ...more) {
     h("span", { class: "shape", "aria-hidden": "true" }, shape), ` ${text} `, ...more);
 }
 
+/** Stands where nothing tells any more. */
+export const unknown = () => h("small", {}, "not known");
+
 const SHAPES = {
   "queued": "○", "running": "▶", "waiting": "◔", "awaiting approval": "?", "cancelling": "⊖",
   "orphaned": "!", "ok": "✓", "done": "✓", "failed": "✗", "cancelled": "⊘",
@@ -91,6 +94,14 @@ function show(cell, shown) {
   cell.replaceChildren(...(made ? [shown.make()].flat() : [shown].filter((text) => text)));
 }
 
+/** Puts others in the place of what an element holds; a link among them that had the focus keeps it. */
+export function redraw(element, ...children) {
+  const focused = document.activeElement;
+  const held = element.contains(focused) ? focused.getAttribute("href") : null;
+  element.replaceChildren(...children);
+  if (held) [...element.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus();
+}
+
 /** Says something without taking the focus. */
 export function say(text, kind = "ok") {
   const said = document.getElementById("said");
@@ -105,7 +116,8 @@ export function ask(title, text, action, fields = []) {
       h("label", {}, label, h("input", { name, maxlength: 500, ...more })));
     const form = h("form", { method: "dialog" }, h("h2", { id: "ask-title" }, title), h("p", {}, text),
       inputs, h("div", { class: "actions" },
-        h("button", { value: "no", formnovalidate: true }, "No"),
+        // No button of the form: Enter in a field says what was typed for.
+        h("button", { type: "button", click: () => dialog.close("no") }, "No"),
         h("button", { value: "yes", class: "strong" }, action)));
     const dialog = h("dialog", { "aria-labelledby": "ask-title" }, form);
     dialog.addEventListener("close", () => {

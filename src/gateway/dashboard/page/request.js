@@ -1,6 +1,6 @@
 // One request: how it stands, its chain as a waterfall, what was told of it, and what can be done.
 
-import { ask, fill, h, moment, notice, say, state, table, time } from "./dom.js";
+import { ask, fill, h, moment, notice, redraw, say, state, table, time, unknown } from "./dom.js";
 import { get, pathOf } from "./fetch.js";
 import { linkTo } from "./requests.js";
 
@@ -15,8 +15,8 @@ function facts(it, now) {
     ["State", [state(it.state), it.code ? ` ${it.code}` : ""]],
     ["Error", it.message],
     ["Target", h("a", { href: `#/requests?${new URLSearchParams({ target: it.target })}` }, it.target)],
-    ["Action", it.action],
-    ["Caller", it.caller],
+    ["Action", it.action ?? unknown()],
+    ["Caller", it.caller ?? unknown()],
     ["Chain", it.correlation_id && h("a", { class: "id", href: `#/requests?${new URLSearchParams({ correlation_id: it.correlation_id })}` }, it.correlation_id)],
     ["Asked by", it.parent && h("a", { class: "id", href: linkTo(it.parent.target, it.parent.request) }, `${it.parent.request} of ${it.parent.target}`)],
     ["Worker", it.worker],
@@ -113,7 +113,7 @@ export function request(target, id, now) {
   const reasons = h("div", { "aria-live": "polite" });
   const actions = h("div", { class: "actions" });
   const [top, chain, events, shownContent] = [h("div"), h("div"), h("div"), h("div")];
-  let last = null, readAt = 0, reading = false, left = false, drawn = "";
+  let last = null, failed = null, readAt = 0, reading = false, left = false, drawn = "";
 
   const button = (label, act, kind = "") => h("button", { type: "button", class: kind, click: act }, label);
   const buttons = {
@@ -132,7 +132,8 @@ export function request(target, id, now) {
     } catch (failure) {
       if (left) return;
       const text = failure.status === 404 ? failure.message : `The request is not known: ${failure.message}`;
-      place.replaceChildren(notice("failed", text, button("Try again", read)));
+      if (text !== failed) place.replaceChildren(notice("failed", text, button("Try again", read)));
+      failed = text;
       last = null;
       drawn = "";
     } finally {
@@ -144,12 +145,13 @@ export function request(target, id, now) {
   function show(it) {
     const isNew = last === null;
     last = it;
-    top.replaceChildren(facts(it, now()));
+    failed = null;
+    redraw(top, facts(it, now()));
     const parts = JSON.stringify([it.chain, it.events]);
     if (parts !== drawn) {
       drawn = parts;
-      chain.replaceChildren(...[waterfall(it.chain, it)].flat());
-      events.replaceChildren(told(it.events));
+      redraw(chain, ...[waterfall(it.chain, it)].flat());
+      redraw(events, told(it.events));
     }
     const wanted = isDone(it) || it.state === "done" ? [] : [buttons.why, buttons.cancel,
       ...(it.state === "awaiting approval" ? [buttons.approve, buttons.reject] : [])];
@@ -212,7 +214,8 @@ export function request(target, id, now) {
       h("h2", { class: "id" }, id), place),
     leave: () => { left = true; },
     tick() {
-      if (last && !isDone(last) && Date.now() - readAt >= EVERY && !document.hidden) read();
+      const mayChange = failed !== null || (last && !isDone(last));
+      if (mayChange && Date.now() - readAt >= EVERY && !document.hidden) read();
     },
   };
 }

@@ -1,6 +1,6 @@
 // The latest requests, a page at a time: never more rows than one page has.
 
-import { fill, h, notice, state, table, time } from "./dom.js";
+import { fill, h, notice, state, table, time, unknown } from "./dom.js";
 import { get } from "./fetch.js";
 
 const PAGE = 50;
@@ -24,8 +24,8 @@ function cells(it, now) {
     { key: `${it.state} ${it.code ?? ""}`, make: () => [state(it.state), it.code ? h("small", {}, ` ${it.code}`) : ""] },
     { key: it.request_id, make: () => h("a", { class: "row-link id", href: linkTo(it.target, it.request_id) }, it.request_id) },
     it.target,
-    it.action ?? "",
-    it.caller ?? "",
+    it.action ?? { key: "", make: unknown },
+    it.caller ?? { key: "", make: unknown },
     it.attempts ? String(it.attempts) : "",
     `${time(Math.max(0, now - it.began_ms))} ago`,
     time(it.duration_ms),
@@ -41,7 +41,7 @@ export function requests(query, now) {
   const newer = h("button", { type: "button", click: () => turn(-1) }, "Newer");
   const older = h("button", { type: "button", click: () => turn(1) }, "Older");
   /** Where each page begins that was seen; the first at the newest. */
-  let cursors = [null], at = 0, next = null, shown = [], changes = null, readAt = 0, reading = null, again = false;
+  let cursors = [null], at = 0, next = null, shown = [], changes = null, readAt = 0, reading = null, again = false, failed = null;
 
   const field = (name, label, more = {}) =>
     h("label", {}, label, h("input", { name, value: query.get(name) ?? "", autocomplete: "off", spellcheck: "false", ...more }));
@@ -97,8 +97,11 @@ export function requests(query, now) {
       if (failure.status === 409 && at > 0) { cursors = [null]; at = 0; again = true; }
       shown = [];
       told.textContent = "";
-      place.replaceChildren(notice("failed", `The requests are not known: ${failure.message}`,
-        h("button", { type: "button", click: () => read() }, "Try again")));
+      if (failed !== failure.message) {
+        place.replaceChildren(notice("failed", `The requests are not known: ${failure.message}`,
+          h("button", { type: "button", click: () => read() }, "Try again")));
+      }
+      failed = failure.message;
     } finally {
       if (mine === reading) {
         reading = null;
@@ -112,12 +115,15 @@ export function requests(query, now) {
   function show(page) {
     ({ next } = page);
     shown = page.requests;
+    failed = null;
     newer.disabled = at === 0;
     older.disabled = !next;
-    told.textContent = [`Page ${at + 1}`, page.complete ? "" : "; older ones are still being read"].join("");
+    const missing = page.reading ? "; older ones are still being read" : "; older ones could not be read in time";
+    told.textContent = `Page ${at + 1}${page.complete ? "" : missing}`;
     if (shown.length === 0) {
-      const none = next ? "None on this page; older ones may fit." : page.complete ? "No request fits." : "None yet: they are still being read.";
-      place.replaceChildren(notice(page.complete ? "empty" : "loading", none));
+      const none = next ? "None on this page; older ones may fit." : page.complete ? "No request fits."
+        : page.reading ? "None yet: they are still being read." : "None of those that could be read in time.";
+      place.replaceChildren(notice(page.complete ? "empty" : page.reading ? "loading" : "failed", none));
       return;
     }
     fill(rows, shown, (it) => `${it.target}/${it.request_id}`, (it) => cells(it, now()));
@@ -146,7 +152,7 @@ export function requests(query, now) {
     },
     tick() {
       if (reading || document.hidden) return;
-      if (shown.some(isOpen) && Date.now() - readAt >= OPEN_EVERY) read();
+      if ((failed !== null || shown.some(isOpen)) && Date.now() - readAt >= OPEN_EVERY) read();
       else if (shown.length) fill(rows, shown, (it) => `${it.target}/${it.request_id}`, (it) => cells(it, now()));
     },
   };

@@ -124,6 +124,10 @@ pub(crate) enum What<N> {
         worker: Option<N>,
         /// From the first claim to the commit.
         duration: Duration,
+        /// Who asked, where its result says so.
+        caller: Option<N>,
+        /// What for, where its result says so.
+        action: Option<N>,
     },
 }
 
@@ -148,11 +152,15 @@ impl<N> What<N> {
                 attempt,
                 worker,
                 duration,
+                caller,
+                action,
             } => What::Answered {
                 code,
                 attempt,
-                worker: worker.map(name),
+                worker: worker.map(&mut name),
                 duration,
+                caller: caller.map(&mut name),
+                action: action.map(name),
             },
         }
     }
@@ -223,7 +231,11 @@ impl Entry {
                 attempt,
                 worker,
                 duration,
+                caller,
+                action,
             } => {
+                self.caller = self.caller.take().or(caller);
+                self.action = self.action.take().or(action);
                 self.phase = Phase::of_result(code);
                 self.code = code;
                 self.attempts = self.attempts.max(attempt.unwrap_or(0));

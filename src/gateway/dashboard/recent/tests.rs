@@ -39,6 +39,8 @@ fn answered(id: &str, at: u64, code: Option<ErrorCode>) -> Told {
         attempt: Some(2),
         worker: Some("w-2".into()),
         duration: Duration::from_millis(30),
+        caller: None,
+        action: None,
     };
     told("clerk", id, at, what)
 }
