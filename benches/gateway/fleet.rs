@@ -51,6 +51,9 @@ const DESCRIPTOR: &str = r#"{
   }
 }"#;
 
+/// What one has to know to see the dashboard.
+pub(super) const DASHBOARD_TOKEN: &str = "the-token-of-this-benchmark";
+
 /// The folder of its descriptor.
 const SKILLS: &str = "skills";
 
@@ -148,6 +151,7 @@ fn configure(command: &mut Command, folder: &Path, servers: &Pair) {
         .env("PURUTO_WORKER__TARGETS", "puruto-echo")
         .env("PURUTO_GATEWAY__SKILLS_DIR", SKILLS)
         .env("PURUTO_GATEWAY__TELEMETRY", "off")
+        .env("PURUTO_GATEWAY__DASHBOARD_TOKEN", DASHBOARD_TOKEN)
         // All requests come from one address.
         .env("PURUTO_GATEWAY__RATE", "1000000000")
         .env("PURUTO_LOG__FILTER", "warn");

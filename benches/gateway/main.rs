@@ -4,14 +4,16 @@
 //! cargo bench --bench gateway
 //! ```
 //!
-//! NATS, Redis, the gateway and whoever asks it are processes of their own, on this machine. Three
+//! NATS, Redis, the gateway and whoever asks it are processes of their own, on this machine. Four
 //! questions: how much later a request is stored than by publishing the same bytes to NATS;
-//! whether three thousand requests a second are taken, and what of two cores that leaves; and how
-//! much memory five thousand open streams of events take.
+//! whether three thousand requests a second are taken, and what of two cores that leaves; how much
+//! memory five thousand open streams of events take; and how long the dashboard's list takes, and
+//! how much memory, with a hundred thousand requests in it.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 mod added;
+mod dashboard;
 mod fleet;
 mod percentiles;
 mod post;
@@ -42,8 +44,9 @@ fn main() -> Outcome<()> {
         ["added", gateway, nats] => on_one_thread(added::main(gateway, nats)),
         ["sustained", gateway] => on_one_thread(sustained::main(gateway)),
         ["streams", gateway] => on_one_thread(streams::main(gateway)),
-        [] => on_one_thread(all(&["added", "sustained", "streams"])),
-        [part @ ("added" | "sustained" | "streams")] => on_one_thread(all(&[part])),
+        ["dashboard", gateway, nats] => on_one_thread(dashboard::main(gateway, nats)),
+        [] => on_one_thread(all(&["added", "sustained", "streams", "dashboard"])),
+        [part @ ("added" | "sustained" | "streams" | "dashboard")] => on_one_thread(all(&[part])),
         _ => Err(format!("expected a part or nothing, got {words:?}").into()),
     }
 }
@@ -60,7 +63,7 @@ async fn all(parts: &[&str]) -> Outcome<()> {
         let mut before = fleet.usage()?;
         let mut words = vec![*part, fleet.gateway()];
         let nats = fleet.nats();
-        if *part == "added" {
+        if matches!(*part, "added" | "dashboard") {
             words.push(&nats);
         }
         let mut child = Child::start(&words)?;
