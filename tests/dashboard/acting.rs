@@ -53,9 +53,7 @@ async fn a_request_is_approved_and_another_one_cancelled() {
         .await;
     browser.types("Ana").await;
     browser.shows("approving").await;
-    browser
-        .eval("document.querySelector('dialog[open] .strong').click()")
-        .await;
+    browser.press("Enter").await;
     browser.until_it_says("Approved by Ana.").await;
     let result = json_of(&wire.result(&asked).await.payload);
     assert_eq!(result["status"], "ok", "{result}");
@@ -64,6 +62,16 @@ async fn a_request_is_approved_and_another_one_cancelled() {
     browser.open(&console.at("/#/request/slow/r-2")).await;
     browser.until_it_says("▶ running").await;
     browser.shows("request-running").await;
+    // It is drawn anew as it goes on, and whoever was at a link stays there.
+    let began = "[...document.querySelectorAll('dt')].find(it => it.textContent === 'Began').nextSibling.textContent";
+    let before = browser.eval(began).await;
+    browser
+        .eval("document.querySelector('.facts a').focus()")
+        .await;
+    browser.until(&format!("{began} !== {before}")).await;
+    browser
+        .until("document.activeElement === document.querySelector('.facts a')")
+        .await;
     browser.click("Cancel").await;
     browser
         .until("document.querySelector('dialog[open] .strong')")

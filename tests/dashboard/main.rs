@@ -37,4 +37,6 @@ mod acting;
 mod entering;
 mod origins;
 mod outages;
+mod process;
+mod replaying;
 mod seeing;

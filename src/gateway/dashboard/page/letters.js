@@ -4,13 +4,16 @@ import { ask, fill, h, notice, say, table, time } from "./dom.js";
 import { get } from "./fetch.js";
 import { linkTo } from "./requests.js";
 
+/** While they are not known they are asked for again so often, in milliseconds. */
+const FAILED_EVERY = 3_000;
+
 /** The view. */
 export function letters(now) {
   const rows = table("Dead letters, the newest first", [["Letter", "number"], "Reason", "Detail", "Target", ["Request", "id"], ["Attempts", "number"], ["Buried", "number"], "Do"]);
   const wrapped = h("div", { class: "wide" }, rows.element);
   const place = h("div", {}, notice("loading", "Asking …"));
   const told = h("p", { class: "hint", role: "status" });
-  let count = null, reading = false;
+  let count = null, reading = false, shown = [], failed = null, readAt = 0;
 
   function cells(it) {
     const id = it.request_id;
@@ -55,18 +58,25 @@ export function letters(now) {
       show(await get("/letters"));
     } catch (failure) {
       told.textContent = "";
-      place.replaceChildren(notice("failed", `The dead letters are not known: ${failure.message}`,
-        h("button", { type: "button", click: read }, "Try again")));
+      shown = [];
+      if (failed !== failure.message) {
+        place.replaceChildren(notice("failed", `The dead letters are not known: ${failure.message}`,
+          h("button", { type: "button", click: read }, "Try again")));
+      }
+      failed = failure.message;
     } finally {
       reading = false;
+      readAt = Date.now();
     }
   }
 
   function show(found) {
     const more = [found.older && `${found.older} older ones are not shown`, found.strangers && `${found.strangers} messages there are no letters`].filter(Boolean);
     told.textContent = more.join("; ");
-    if (found.letters.length === 0) return place.replaceChildren(notice("empty", "No dead letters."));
-    fill(rows, found.letters, (it) => String(it.sequence), cells);
+    shown = found.letters;
+    failed = null;
+    if (shown.length === 0) return place.replaceChildren(notice("empty", "No dead letters."));
+    fill(rows, shown, (it) => String(it.sequence), cells);
     if (wrapped.parentNode !== place || place.childNodes.length !== 1) place.replaceChildren(wrapped);
   }
 
@@ -80,6 +90,11 @@ export function letters(now) {
       const isNew = count !== null && count !== value.letters;
       count = value.letters ?? null;
       if (isNew || value.error) read();
+    },
+    tick() {
+      if (document.hidden) return;
+      if (failed !== null && Date.now() - readAt >= FAILED_EVERY) read();
+      else if (shown.length) fill(rows, shown, (it) => String(it.sequence), cells);
     },
   };
 }
