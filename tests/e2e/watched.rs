@@ -1,4 +1,4 @@
-//! What the dashboard and the alerts ask for is what a worker answers when it is scraped.
+//! What the dashboard and the alerts ask for is what workers and gateways answer when scraped.
 
 use std::{fs, path::Path};
 
@@ -7,6 +7,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 
 use crate::{
     fleet::Fleet,
+    gateway::{SKILL, TRANSLATOR, invocation, process::Gateway, translate},
     patience::until,
     support::promql::{
         exported::Exported,
@@ -42,20 +43,13 @@ fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file")
 }
 
-/// All that anybody asks of Prometheus, but for what gateways alone count.
+/// All that anybody asks of Prometheus.
 fn queries() -> Vec<Query> {
     let page: Value = serde_json::from_str(&read(DASHBOARD)).expect("JSON");
     let rules = rules(&read(RULES));
     let mut queries = dashboard(&page);
     queries.extend(rules.iter().map(Rule::query));
-    queries.retain(|query| !is_of_gateways(query));
     queries
-}
-
-fn is_of_gateways(query: &Query) -> bool {
-    let named = query.named();
-    let mut metrics = named.selectors.iter().map(|it| &it.metric);
-    metrics.any(|it| it.starts_with("puruto_http_"))
 }
 
 async fn model_server() -> MockServer {
@@ -83,16 +77,8 @@ async fn until_counted(worker: &Worker, metric: &str) {
     .await;
 }
 
-#[tokio::test]
-async fn whatever_the_dashboard_and_the_alerts_ask_for_a_worker_that_was_used_answers() {
-    let model = model_server().await;
-    let clerk = format!(
-        "concurrency = 9\n[model]\nprovider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m-1\"\n\
-         [model.limits]\nrequests_per_minute = 60",
-        model.uri()
-    );
-    let mut fleet = Fleet::of(&[TELLER, CAREFUL, ("clerk", &clerk)]).await;
-    let worker = fleet.worker("w1").await;
+/// What a worker is asked for, so that it calls models of every kind.
+async fn use_worker(fleet: &Fleet) {
     let wire = fleet.wire().await;
     let mut requests: Vec<_> = (0..CALLS)
         .map(|it| request(&format!("r-{it}"), "clerk", "Hello"))
@@ -105,6 +91,35 @@ async fn whatever_the_dashboard_and_the_alerts_ask_for_a_worker_that_was_used_an
         let result = json_of(&wire.result(request).await.payload);
         assert_eq!(result["status"], "ok", "{result}");
     }
+}
+
+/// An execution from its start to the last of its events.
+async fn use_gateway(gateway: &Gateway) {
+    let begun = gateway
+        .post("/v1/invocations", &invocation("Hello, world!"))
+        .await;
+    assert_eq!(begun.status, 202, "{begun:?}");
+    let id = begun.body["execution_id"].as_str().expect("an id");
+    let told = gateway.events(id, None).await;
+    assert!(!told.is_empty(), "nothing was told of {id}");
+    gateway.until_status(id, "completed").await;
+}
+
+#[tokio::test]
+async fn whatever_the_dashboard_and_the_alerts_ask_for_processes_that_were_used_answer() {
+    let model = model_server().await;
+    let clerk = format!(
+        "concurrency = 9\n[model]\nprovider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m-1\"\n\
+         [model.limits]\nrequests_per_minute = 60",
+        model.uri()
+    );
+    let mut fleet = Fleet::of(&[TELLER, CAREFUL, ("clerk", &clerk), TRANSLATOR]).await;
+    fleet.open_to_http(&["translator"]);
+    fleet.skill(&translate(SKILL, &json!({"type": "none"})));
+    let worker = fleet.worker("w1").await;
+    let gateway = fleet.gateway("g1").await;
+    use_worker(&fleet).await;
+    use_gateway(&gateway).await;
     // Whoever leads looks at the lanes, and so finds out that they cannot be looked at.
     until("it leads", async || {
         (worker.count("puruto_supervisor").await == 1).then_some(())
@@ -116,7 +131,8 @@ async fn whatever_the_dashboard_and_the_alerts_ask_for_a_worker_that_was_used_an
     fleet.servers.redis.kill().await.expect("killed");
     until_counted(&worker, "puruto_store_faults_total").await;
 
-    let exported = Exported::of_scrapes([worker.metrics().await.as_str()]);
+    let scrapes = [worker.metrics().await, gateway.metrics().await];
+    let exported = Exported::of_scrapes(scrapes.iter().map(String::as_str));
     let queries = queries();
     let unknown: Vec<_> = queries
         .iter()

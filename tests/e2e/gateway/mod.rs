@@ -2,7 +2,7 @@
 
 mod described;
 mod issuer;
-mod process;
+pub(crate) mod process;
 mod steps;
 mod tokens;
 mod whose;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::fleet::Fleet;
 
 /// Answers as the prompt says; some prompts make it slow, or fail it.
-const TRANSLATOR: (&str, &str) = (
+pub(crate) const TRANSLATOR: (&str, &str) = (
     "translator",
     r#"
         stream = true
@@ -36,10 +36,10 @@ const TRANSLATOR: (&str, &str) = (
     "#,
 );
 
-const SKILL: &str = "com.example.translate-v1";
+pub(crate) const SKILL: &str = "com.example.translate-v1";
 
 /// The skill of the protocol's own example, with this way to show who one is.
-fn translate(id: &str, auth: &Value) -> Value {
+pub(crate) fn translate(id: &str, auth: &Value) -> Value {
     json!({
         "protocol": "skill-sharing/1.0",
         "id": id,
@@ -65,7 +65,7 @@ fn translate(id: &str, auth: &Value) -> Value {
 }
 
 /// The protocol's own example of an invocation, with this text.
-fn invocation(text: &str) -> Value {
+pub(crate) fn invocation(text: &str) -> Value {
     json!({
         "caller": {"id": "ifay-instance-001", "type": "ifay", "credentials": {}},
         "skill_id": SKILL,

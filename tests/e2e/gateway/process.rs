@@ -106,6 +106,11 @@ impl Gateway {
         format!("{}{path}", self.url)
     }
 
+    /// What it shows of itself when it is scraped.
+    pub(crate) async fn metrics(&self) -> String {
+        self.process.metrics().await.expect("its metrics")
+    }
+
     /// Ends it as a crash would.
     pub(crate) async fn kill(&mut self) {
         self.process.kill().await.expect("killed");
