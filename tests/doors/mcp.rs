@@ -1,6 +1,6 @@
 //! The fleet as a server of the Model Context Protocol, used by the official Python SDK.
 
-use std::{path::Path, process::Stdio};
+use std::process::Stdio;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -14,9 +14,10 @@ use crate::{
     fleet::Fleet,
     gateway::{CALLER, Gateway, KEY, KEY_OF_CLERK},
     patience::{WITHIN, until},
-    support::{
-        foreign::{mcp::PythonWithMcp, need, python_with_mcp},
-        guard,
+    support::foreign::{
+        need,
+        python::{MCP, Python},
+        python_with,
     },
 };
 
@@ -57,14 +58,14 @@ const TELLER: (&str, &str) = (
 /// Servers with both targets and a worker, and a Python that can ask.
 struct Doors {
     fleet: Fleet,
-    python: PythonWithMcp,
+    python: Python,
     _worker: crate::worker::Worker,
 }
 
 impl Doors {
     /// None on a machine that has no such Python.
     async fn open() -> Option<Self> {
-        let python = need(python_with_mcp().await)?;
+        let python = need(python_with(&MCP).await)?;
         let fleet = Fleet::of(&[CLERK, TELLER]).await;
         fleet.allow(CALLER, &["clerk", "teller"]);
         let worker = fleet.worker("w1").await;
@@ -85,12 +86,10 @@ impl Doors {
         let mut asked = json!({"urls": urls, "key": key, "mode": mode});
         let told = told.as_object().expect("an object").clone();
         asked.as_object_mut().expect("an object").extend(told);
-        let mut command = Command::from(guard().command(&self.python.program));
+        let mut command = Command::from(self.python.command());
         command
-            .arg(Path::new(SCRIPT))
+            .arg(SCRIPT)
             .arg(asked.to_string())
-            .env("PYTHONPATH", &self.python.packages)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

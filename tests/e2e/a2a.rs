@@ -1,6 +1,6 @@
 //! Agents of a gateway, asked by the official Python SDK of the Agent2Agent protocol.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use puruto_fleet::{dev::port::Port, gateway::auth::keys::KeyDigest};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use crate::{
     fleet::Fleet,
     patience::until,
-    support::foreign::{need, python_with_a2a},
+    support::foreign::{need, python::A2A, python_with},
     terminal::Running,
 };
 
@@ -78,12 +78,11 @@ async fn gateway(fleet: &Fleet) -> (Running, String) {
 
 /// What the SDK sees that speaks this version; none on a machine that cannot have the SDK.
 async fn seen(version: &str) -> Option<Value> {
-    let python = need(python_with_a2a().await)?;
+    let python = need(python_with(&A2A).await)?;
     let fleet = fleet().await;
     let _worker = fleet.worker("w1").await;
     let (_gateway, url) = gateway(&fleet).await;
-    let arguments = [url.as_str(), version, KEY, OTHER_KEY];
-    let printed = python.run(Path::new(SCRIPT), &arguments).await;
+    let printed = python.run(&[SCRIPT, &url, version, KEY, OTHER_KEY]).await;
     let printed = printed.expect("the script succeeds");
     let json = printed.lines().find(|line| line.starts_with('{'));
     Some(serde_json::from_str(json.expect("what it saw")).expect("JSON"))

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     fleet::Fleet,
-    support::foreign::{need, python_with_nats},
+    support::foreign::{need, python::NATS_PY, python_with},
     wire::json_of,
 };
 
@@ -41,7 +41,7 @@ asyncio.run(main())
 #[tokio::test]
 async fn a_python_program_asks_and_gets_its_result_with_its_trace() {
     let fleet = Fleet::shipped().await;
-    let Some(python) = need(python_with_nats().await) else {
+    let Some(python) = need(python_with(&NATS_PY).await) else {
         return;
     };
     let _worker = fleet.worker("w1").await;
@@ -54,7 +54,7 @@ async fn a_python_program_asks_and_gets_its_result_with_its_trace() {
 
     let url = fleet.servers.nats.url();
     let printed = python
-        .run(CALLER, &[&url, &request.to_string(), &parent])
+        .run(&["-c", CALLER, &url, &request.to_string(), &parent])
         .await;
     let told = json_of(printed.expect("an answer").as_bytes());
 

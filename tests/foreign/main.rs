@@ -21,7 +21,7 @@ use support::foreign::{
     need, need_for,
     promtool::Promtool,
     python::{NATS_PY, Python},
-    python_with_nats,
+    python_with,
 };
 
 /// Says over which server it was sent a message by itself.
@@ -73,13 +73,14 @@ async fn a_server_that_is_not_there_fails_the_nats_command_line() {
 async fn python_has_the_pinned_nats_py_and_reaches_a_server() {
     let folder = TempDir::new().expect("a temporary folder");
     let server = support::start(Tool::Nats, folder.path()).await;
-    let Some(python) = need(python_with_nats().await) else {
+    let Some(python) = need(python_with(&NATS_PY).await) else {
         return;
     };
 
-    let printed = python.run(ROUND_TRIP, &[&server.url()]).await;
+    let printed = python.run(&["-c", ROUND_TRIP, &server.url()]).await;
 
-    assert_eq!(printed, Ok(format!("{NATS_PY} hello\n")));
+    let version = NATS_PY.packages.folder.trim_start_matches("nats-py-");
+    assert_eq!(printed, Ok(format!("{version} hello\n")));
 }
 
 #[tokio::test]
@@ -93,7 +94,7 @@ async fn on_a_machine_without_go_and_python_it_is_said_what_is_missing() {
     };
 
     let nats = NatsCli::obtain(&bare, None, "nats://127.0.0.1:1").await;
-    let python = Python::obtain(&bare).await;
+    let python = Python::with(&NATS_PY, &bare).await;
     let promtool = Promtool::obtain(&bare, None).await;
     let judge = llmock::start(&bare, &[]).await;
     let front = aimock::start(&bare, &[]).await;

@@ -11,18 +11,23 @@ use puruto_fleet::{
 };
 use serde_json::{Value, json};
 
-use crate::support::foreign::{mcp::PythonWithMcp, need, python_with_mcp};
+use crate::support::foreign::{
+    mcp::serve,
+    need,
+    python::{MCP, Python},
+    python_with,
+};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign/mcp_server.py");
 
-fn server(table: &str, python: &PythonWithMcp) -> McpServer {
+fn server(table: &str, python: &Python) -> McpServer {
     let config: McpConfig = toml::from_str(table).expect("a table [[mcp]]");
     let packages = python.packages.display().to_string();
     let lookup = |name: &str| (name == "PYTHONPATH").then(|| packages.clone());
     McpServer::new(config, Path::new("."), lookup).expect("no key is wanted")
 }
 
-fn over_stdio(python: &PythonWithMcp) -> McpServer {
+fn over_stdio(python: &Python) -> McpServer {
     let program = python.program.display();
     let table = format!(
         "name = 'ledger'\nargv = ['{program}', '{SCRIPT}', 'stdio']\nenv = ['PYTHONPATH']\n\
@@ -71,7 +76,7 @@ async fn holds_its_side(server: &McpServer) {
 
 #[tokio::test]
 async fn tools_of_a_python_program_are_used_over_its_standard_input_and_output() {
-    let Some(python) = need(python_with_mcp().await) else {
+    let Some(python) = need(python_with(&MCP).await) else {
         return;
     };
     holds_its_side(&over_stdio(&python)).await;
@@ -79,10 +84,10 @@ async fn tools_of_a_python_program_are_used_over_its_standard_input_and_output()
 
 #[tokio::test]
 async fn tools_of_a_python_server_are_used_over_streamable_http() {
-    let Some(python) = need(python_with_mcp().await) else {
+    let Some(python) = need(python_with(&MCP).await) else {
         return;
     };
-    let running = python.serve(Path::new(SCRIPT)).await;
+    let running = serve(&python, Path::new(SCRIPT)).await;
     let url = format!("{}/mcp", running.base_url());
     let elsewhere = server(&format!("name = 'ledger'\nurl = '{url}'"), &python);
     holds_its_side(&elsewhere).await;
@@ -93,7 +98,7 @@ async fn tools_of_a_python_server_are_used_over_streamable_http() {
 
 #[tokio::test]
 async fn a_python_program_that_dies_is_started_again() {
-    let Some(python) = need(python_with_mcp().await) else {
+    let Some(python) = need(python_with(&MCP).await) else {
         return;
     };
     let server = over_stdio(&python);

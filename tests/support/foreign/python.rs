@@ -1,96 +1,97 @@
-//! A Python that has `nats-py`, pinned and with its hash checked, in a folder of its own.
+//! A Python with pinned packages, each with its hash checked, in a folder of their own.
+//!
+//! Owns how an interpreter gets them and finds them. Whatever else the user's Python has, these
+//! come first.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    process::Command,
-    time::Duration,
+use std::{path::PathBuf, process::Command, time::Duration};
+
+use puruto_fleet::dev::{
+    find::Places,
+    install::{self, Packages},
+    run::run,
 };
 
-use puruto_fleet::dev::{find::Places, run::run};
-
-use super::{Missing, folder};
+use super::{Missing, unpacked};
 use crate::support::{guard, say};
 
-const TOOL: &str = "Python with nats-py";
-/// The version that is pinned.
-pub(crate) const NATS_PY: &str = "2.16.0";
-/// Of the only wheel there is of it, which runs on any machine.
-const SHA256: &str = "aeb1ff123966c05833d26c7df7e1d54c1c6d32b612428b21677a2e921f1fecae";
-
-/// How long the download may take on a slow line.
-const INSTALL_WITHIN: Duration = Duration::from_secs(3 * 60);
 /// How long a script may take.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+const ANSWER_WITHIN: Duration = Duration::from_secs(3 * 60);
 
-/// An interpreter that can `import nats`.
+/// Packages of Python, and what is not there without them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kit {
+    /// What people call it.
+    pub(super) tool: &'static str,
+    /// Those wanted, and all that they stand on.
+    pub(crate) packages: Packages,
+}
+
+/// A client of NATS.
+pub(crate) const NATS_PY: Kit = Kit {
+    tool: "Python with nats-py",
+    packages: Packages {
+        folder: "nats-py-2.16.0",
+        size: "100 kB once",
+        requirements: include_str!("nats_py.txt"),
+    },
+};
+
+/// The SDK of the Model Context Protocol, to write clients and servers of tools with.
+pub(crate) const MCP: Kit = Kit {
+    tool: "Python with mcp",
+    packages: Packages {
+        folder: "mcp-2.3.0",
+        size: "10 MB once",
+        requirements: include_str!("mcp.txt"),
+    },
+};
+
+/// The SDK of the Agent2Agent protocol, to ask agents with.
+pub(crate) const A2A: Kit = Kit {
+    tool: "Python with a2a-sdk",
+    packages: Packages {
+        folder: "a2a-sdk-1.3.0",
+        size: "10 MB once",
+        requirements: include_str!("a2a.txt"),
+    },
+};
+
+/// An interpreter that can import the packages of a kit.
 #[derive(Clone, Debug)]
 pub(crate) struct Python {
-    program: PathBuf,
-    packages: PathBuf,
+    /// The interpreter.
+    pub(crate) program: PathBuf,
+    /// What `PYTHONPATH` has to name.
+    pub(crate) packages: PathBuf,
 }
 
 impl Python {
-    /// A Python with the package on the machine that `places` describes.
-    pub(crate) async fn obtain(places: &Places) -> Result<Self, Missing> {
-        let missing = |why: String| Missing { tool: TOOL, why };
-        let on_path = places.on_path("python3");
-        let program = on_path.ok_or_else(|| missing("python3 is not on PATH".to_owned()))?;
-        let name = format!("nats-py-{NATS_PY}");
-        let fetched = folder::have(places, &name, async |folder| {
-            fetch(&program, &places.search_path, folder, &name).await
-        });
-        let packages = fetched.await.map_err(missing)?;
+    /// One on the machine that `places` describes; the kit is fetched first where it is not there.
+    pub(crate) async fn with(kit: &Kit, places: &Places) -> Result<Self, Missing> {
+        let missing = |why: String| Missing {
+            tool: kit.tool,
+            why,
+        };
+        let program = places.on_path("python3");
+        let program = program.ok_or_else(|| missing("python3 is not on PATH".to_owned()))?;
+        let packages = install::packages(&kit.packages, places, &say).await;
+        let packages = packages.map_err(|error| missing(unpacked(error)))?;
         Ok(Self { program, packages })
     }
 
-    /// A script that ends with the test, for what goes on by itself such as a subscription.
-    pub(crate) fn command(&self, script: &str, arguments: &[&str]) -> Command {
+    /// A command of it that ends with the test; the caller adds what it is to run.
+    pub(crate) fn command(&self) -> Command {
         let mut command = guard().command(&self.program);
-        self.prepare(&mut command, script, arguments);
-        command
-    }
-
-    /// What the script prints when it succeeds; else why not.
-    pub(crate) async fn run(&self, script: &str, arguments: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(&self.program);
-        self.prepare(&mut command, script, arguments);
-        run(command.into(), ANSWER_WITHIN).await
-    }
-
-    /// Whatever else the user's Python has, `nats` is ours.
-    fn prepare(&self, command: &mut Command, script: &str, arguments: &[&str]) {
         command
             .env("PYTHONPATH", &self.packages)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("PYTHONUNBUFFERED", "1")
-            .args(["-c", script])
-            .args(arguments);
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        command
     }
-}
 
-async fn fetch(
-    python: &Path,
-    search_path: &OsString,
-    folder: &Path,
-    name: &str,
-) -> Result<(), String> {
-    say(&format!(
-        "fetching nats-py {NATS_PY} from Python's package index"
-    ));
-    let wanted = folder.join("requirements.txt");
-    let line = format!("nats-py=={NATS_PY} --hash=sha256:{SHA256}\n");
-    std::fs::write(&wanted, line).map_err(|error| format!("{}: {error}", wanted.display()))?;
-    let mut pip = Command::new(python);
-    pip.args(["-m", "pip", "install", "--quiet"])
-        .args(["--disable-pip-version-check", "--no-deps"])
-        .args(["--only-binary", ":all:", "--require-hashes"])
-        .arg("--requirement")
-        .arg(&wanted)
-        .arg("--target")
-        .arg(folder.join(name))
-        .env("PATH", search_path)
-        .env("PIP_ROOT_USER_ACTION", "ignore");
-    run(pip.into(), INSTALL_WITHIN).await?;
-    Ok(())
+    /// What it prints when it is run with these arguments and succeeds; else why not.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut command = self.command();
+        command.args(arguments);
+        run(command.into(), ANSWER_WITHIN).await
+    }
 }

@@ -1,24 +1,22 @@
 //! `schemathesis`: asks whatever an OpenAPI description allows and forbids, and judges the answers.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
-use puruto_fleet::dev::{
-    find::Places,
-    install::{self, Packages},
-};
+use puruto_fleet::dev::{find::Places, install::Packages};
 use tokio::{process::Command, time::timeout};
 
-use super::{Missing, unpacked};
-use crate::support::say;
+use super::{
+    Missing,
+    python::{Kit, Python},
+};
 
-const TOOL: &str = "schemathesis";
-const PACKAGES: Packages = Packages {
-    folder: "schemathesis-4.32.5",
-    size: "15 MB once",
-    requirements: include_str!("schemathesis.txt"),
+const KIT: Kit = Kit {
+    tool: "schemathesis",
+    packages: Packages {
+        folder: "schemathesis-4.32.5",
+        size: "15 MB once",
+        requirements: include_str!("schemathesis.txt"),
+    },
 };
 
 /// How long a run may take, on a machine that is busy.
@@ -26,10 +24,7 @@ const JUDGED_WITHIN: Duration = Duration::from_secs(10 * 60);
 
 /// A Python that has it.
 #[derive(Clone, Debug)]
-pub(crate) struct Schemathesis {
-    program: PathBuf,
-    packages: PathBuf,
-}
+pub(crate) struct Schemathesis(Python);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -43,23 +38,16 @@ pub(crate) struct Judged {
 impl Schemathesis {
     /// The same on the machine that `places` describes, which is fetched first where it is not there.
     pub(crate) async fn obtain(places: &Places) -> Result<Self, Missing> {
-        let missing = |why: String| Missing { tool: TOOL, why };
-        let program = places.on_path("python3");
-        let program = program.ok_or_else(|| missing("python3 is not on PATH".to_owned()))?;
-        let packages = install::packages(&PACKAGES, places, &say).await;
-        let packages = packages.map_err(|error| missing(unpacked(error)))?;
-        Ok(Self { program, packages })
+        Python::with(&KIT, places).await.map(Self)
     }
 
     /// Judges what is described at `url` with these arguments, and leaves what it makes in `folder`.
     pub(crate) async fn run(&self, url: &str, arguments: &[&str], folder: &Path) -> Judged {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::from(self.0.command());
         command
             .args(["-m", "schemathesis.cli", "run", url, "--no-color"])
             .args(arguments)
             .current_dir(folder)
-            .env("PYTHONPATH", &self.packages)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("PYTHONIOENCODING", "utf-8")
             .kill_on_drop(true);
         let ended = timeout(JUDGED_WITHIN, command.output()).await;
