@@ -23,7 +23,7 @@ use crate::{
         problem::Problem,
         server::{self, Guard},
         skills::{self, LiveSkills, Skills},
-        v1::{Front, Places},
+        v1::Front,
     },
     policy::{self, LivePolicies, PolicySet},
     puruto,
@@ -89,7 +89,7 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
         skills,
         caller: config.gateway.caller.clone(),
         wait_max: config.gateway.wait_max,
-        places: Places { public },
+        public,
     };
     listening.ok();
     tracing::info!(%address, "serving");

@@ -52,7 +52,7 @@ impl Doors {
             gate: front.gate,
             rate: front.rate,
             wait_max: front.wait_max,
-            public: front.places.public,
+            public: front.public,
         }
     }
 
@@ -67,7 +67,7 @@ impl Doors {
             policies: self.policies.clone(),
             caller: front.caller,
             reach: Reach {
-                public: front.places.public,
+                public: front.public,
                 is_given: config.public_url.is_some(),
                 listen: config.listen,
                 origins: config.cors_origins.clone(),

@@ -31,7 +31,7 @@ pub(super) fn head(front: &Front) -> OpenApi {
         .build();
     OpenApiBuilder::new()
         .info(info)
-        .servers(Some([Server::new(front.places.public.as_str())]))
+        .servers(Some([Server::new(front.public.as_str())]))
         .components(Some(
             ComponentsBuilder::new()
                 .security_scheme("api_key", SecurityScheme::ApiKey(ApiKey::Header(key)))

@@ -22,7 +22,7 @@ const FRESH_FOR: &str = "public, max-age=60";
     responses((status = 200, description = "The descriptor of each skill", body = Object)),
 )]
 pub(super) async fn discovery(State(front): State<Front>) -> Response {
-    kept(front.skills.current().discovery(&front.places.public))
+    kept(front.skills.current().discovery(&front.public))
 }
 
 /// Describe one skill
@@ -42,7 +42,7 @@ pub(super) async fn descriptor(
 ) -> Result<Response, Problem> {
     let skills = front.skills.current();
     let id = id.parse().ok();
-    let found = id.and_then(|id| skills.descriptor(&id, &front.places.public));
+    let found = id.and_then(|id| skills.descriptor(&id, &front.public));
     found.map(kept).ok_or_else(|| {
         Problem::new(
             StatusCode::NOT_FOUND,

@@ -32,13 +32,6 @@ pub struct Front {
     /// How long a caller may wait for an answer at most.
     pub wait_max: Duration,
     /// How callers reach the gateway.
-    pub places: Places,
-}
-
-/// How callers reach the gateway.
-#[derive(Clone, Debug)]
-pub struct Places {
-    /// The address of everything.
     pub public: HttpUrl,
 }
 

@@ -83,7 +83,7 @@ pub(super) async fn invoke(
             .admit(skill.auth(), &presented, skill.id().as_str())
             .await;
         let who = front.counted(who, peer)?;
-        let location = skill.endpoints(&front.places.public).status_url;
+        let location = skill.endpoints(&front.public).status_url;
         let order = order::order(&front, skill, who, document, &headers)?;
         (order, location)
     };

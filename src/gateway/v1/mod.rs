@@ -15,7 +15,7 @@ mod order;
 mod page;
 mod prefer;
 
-pub use self::front::{Front, Places};
+pub use self::front::Front;
 
 use axum::Router;
 use utoipa_axum::{router::OpenApiRouter, routes};
