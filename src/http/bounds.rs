@@ -11,7 +11,8 @@ pub struct Bounds {
     pub streams: u32,
     /// Headers of one request; with more it is answered 431.
     pub headers: usize,
-    /// Bytes of a request's head; a longer one is answered 431.
+    /// Bytes of a request's head; a longer one is answered 431. At least the 8 KiB with which hyper
+    /// begins whatever this is; a connection holds more only for a head that is longer.
     pub head_bytes: usize,
     /// How long a handshake, the head of a request, or the next request on a connection that is
     /// kept alive may take to arrive.

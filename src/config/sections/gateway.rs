@@ -40,6 +40,8 @@ section! {
         oauth_jwks_url: Option<HttpUrl> = "",
         /// Connections that are open at a time; more wait.
         max_connections: Whole<1, 1_000_000> = "10000",
+        /// Bytes that a request's line and headers may have; a bearer token may take half of them.
+        max_head: Whole<8_192, 262_144> = "16384",
         /// Bytes that a request's body may have.
         max_body: Whole<1_024, 67_108_864> = "1048576",
         /// How long a request may take to arrive, and its answer to begin where the caller does not

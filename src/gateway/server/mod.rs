@@ -31,9 +31,6 @@ use crate::{
 const STREAMS: u32 = 128;
 /// Headers of one request.
 const HEADERS: usize = 64;
-/// Bytes of a request's head; a token of an issuer takes most of it. Twice as much is held for each
-/// connection once this is more than the 8 KiB that hyper begins with.
-const HEAD_BYTES: usize = 8 * 1024;
 /// How long a client may take nothing of what it is sent.
 const TAKEN_WITHIN: Duration = Duration::from_secs(60);
 
@@ -80,7 +77,7 @@ fn bounds(config: &GatewayConfig) -> Bounds {
         connections: usize::try_from(config.max_connections.get()).unwrap_or(usize::MAX),
         streams: STREAMS,
         headers: HEADERS,
-        head_bytes: HEAD_BYTES,
+        head_bytes: usize::try_from(config.max_head.get()).unwrap_or(usize::MAX),
         head_within: config.request_timeout,
         taken_within: TAKEN_WITHIN,
         drain_within: config.drain_timeout,

@@ -89,8 +89,9 @@ async fn no_forged_or_foreign_token_starts_or_sees_anything() {
         .map(|(signed, claims)| issuer.token(signed, &claims))
         .collect();
     tokens.push(other.token(Signed::Es256, &issuer.claims("ann")));
-    // As long as a head may be with all else that stands in it.
-    tokens.push("a".repeat(6_000));
+    // Longer than any that is looked at, though a head has room for it.
+    let long = "a".repeat(9_000);
+    tokens.push(long.clone());
     for token in &tokens {
         let bearer = format!("Bearer {token}");
         let answer = invoke(&gateway, &[("authorization", &bearer)]).await;
@@ -102,6 +103,11 @@ async fn no_forged_or_foreign_token_starts_or_sees_anything() {
         let listed = look(&gateway, "/v1/executions", token).await;
         assert_eq!(listed.status, 401, "{listed:?}");
     }
+    let told = look(&gateway, "/v1/executions", &long)
+        .await
+        .body
+        .to_string();
+    assert!(told.contains("half of gateway.max_head"), "{told}");
 }
 
 #[tokio::test]

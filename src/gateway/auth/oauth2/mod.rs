@@ -26,9 +26,6 @@ use crate::{
     gateway::auth::Scope,
 };
 
-/// Longest token that is looked at, in bytes.
-const TOKEN_BYTES_MAX: usize = 8 * 1024;
-
 /// What keeps an issuer's keys current while it runs.
 pub(super) type IssuerKeeper = Keeper<HttpSource>;
 
@@ -38,6 +35,8 @@ pub(super) struct Issuer {
     name: HttpUrl,
     audience: Box<str>,
     keys: LiveSigningKeys,
+    /// Longest token that is looked at, in bytes.
+    token_max: usize,
 }
 
 /// Who a token speaks for, and what it allows.
@@ -56,8 +55,10 @@ impl Vouched {
 /// Why a token is not taken. None says anything that only its issuer may know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TokenFault {
-    #[error("it is longer than {TOKEN_BYTES_MAX} bytes")]
-    TooLong,
+    #[error(
+        "it is longer than {0} bytes, half of gateway.max_head: have its issuer put less into it, or allow more there"
+    )]
+    TooLong(usize),
     #[error("it is no signed JWT with an algorithm that is taken here")]
     Malformed,
     #[error("its issuer has no such key")]
@@ -92,10 +93,13 @@ impl Issuer {
         };
         let source = HttpSource::new(name.clone(), config.oauth_jwks_url.clone())?;
         let (keeper, keys) = Keeper::of(source);
+        // What else a head holds has the other half, so that a token too long is told so.
+        let token_max = usize::try_from(config.max_head.get() / 2).unwrap_or(usize::MAX);
         let issuer = Self {
             name: name.clone(),
             audience: audience.as_str().into(),
             keys,
+            token_max,
         };
         Ok(Some((issuer, keeper)))
     }
@@ -108,8 +112,8 @@ impl Issuer {
     /// Whom `token` speaks for, if it is good at `now`. Waits for the issuer only when the token
     /// names a key that was never seen.
     pub(super) async fn check(&self, token: &str, now: WallTime) -> Result<Vouched, TokenFault> {
-        if token.len() > TOKEN_BYTES_MAX {
-            return Err(TokenFault::TooLong);
+        if token.len() > self.token_max {
+            return Err(TokenFault::TooLong(self.token_max));
         }
         let header = decode_header(token).map_err(|_| TokenFault::Malformed)?;
         let kid = header.kid.as_deref();

@@ -15,6 +15,8 @@ use crate::clock::WallTime;
 
 pub(in crate::gateway::auth) const NAME: &str = "https://issuer.example";
 pub(in crate::gateway::auth) const AUDIENCE: &str = "gateway";
+/// Longest token that is looked at, in bytes.
+pub(super) const TOKEN_MAX: usize = 8 * 1024;
 /// The time of day in tests, in seconds since 1970.
 pub(in crate::gateway::auth) const NOW: u64 = 1_800_000_000;
 
@@ -95,6 +97,7 @@ impl TestIssuer {
             name: NAME.parse().expect("an address"),
             audience: AUDIENCE.into(),
             keys: LiveSigningKeys::fixed(self.keys()),
+            token_max: TOKEN_MAX,
         }
     }
 

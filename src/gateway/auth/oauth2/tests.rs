@@ -4,8 +4,8 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 use super::{
-    TOKEN_BYTES_MAX, TokenFault, Vouched,
-    test_issuer::{By, TestIssuer, b64, claims, now, unsigned},
+    TokenFault, Vouched,
+    test_issuer::{By, TOKEN_MAX, TestIssuer, b64, claims, now, unsigned},
 };
 
 /// What a gateway that knows `issuer` says of `token`.
@@ -178,16 +178,19 @@ async fn a_signature_does_not_make_up_for_what_a_token_says() {
 async fn a_token_of_any_length_is_looked_at_up_to_a_bound() {
     let issuer = TestIssuer::new();
     let mut long = claims();
-    long["padding"] = json!("a".repeat(TOKEN_BYTES_MAX));
+    long["padding"] = json!("a".repeat(TOKEN_MAX));
     let token = issuer.token(By::Es256, &long);
-    assert_eq!(check(&issuer, &token).await, Err(TokenFault::TooLong));
+    assert_eq!(
+        check(&issuer, &token).await,
+        Err(TokenFault::TooLong(TOKEN_MAX))
+    );
     for junk in [
         "",
         ".",
         "..",
         "a.b.c",
         "\u{0}",
-        &"x".repeat(TOKEN_BYTES_MAX),
+        &"x".repeat(TOKEN_MAX),
         &".".repeat(99),
     ] {
         assert_eq!(
