@@ -26,6 +26,7 @@ mod health;
 mod invoke;
 mod listing;
 mod logs;
+mod observed;
 mod output;
 mod progress;
 mod result;

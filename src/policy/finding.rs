@@ -71,6 +71,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// All of `findings` for people, each on a line of its own.
+    pub(crate) fn listed(findings: &[Self]) -> String {
+        let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    }
+
     /// An error at the place that `violation` names.
     pub(crate) fn error(code: FindingCode, file: &Path, violation: &Violation) -> Self {
         let Violation {

@@ -11,7 +11,7 @@ pub(in crate::cli) enum DemoFault {
     #[error(
         "{}\nthe demo needs the Purutos that ship with the project, in its folder workers/: \
          run it there, or name that folder with `--workers-dir`",
-        listed(.0)
+        Finding::listed(.0)
     )]
     Workers(Vec<Finding>),
     /// Our own configuration of the demo is refused.
@@ -39,9 +39,4 @@ impl DemoFault {
     pub(in crate::cli) const fn is_usage(&self) -> bool {
         matches!(self, Self::Workers(_))
     }
-}
-
-fn listed(findings: &[Finding]) -> String {
-    let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
-    lines.join("\n")
 }

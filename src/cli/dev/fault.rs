@@ -16,7 +16,7 @@ pub(in crate::cli) enum DevFault {
     #[error("{0}")]
     Config(Mistakes),
     /// The workers folder has mistakes, or is not there.
-    #[error("{}\n`--workers-dir` names another folder, `puruto check` reads it", listed(.0))]
+    #[error("{}\n`--workers-dir` names another folder, `puruto check` reads it", Finding::listed(.0))]
     Workers(Vec<Finding>),
     /// Another process works on the data folder.
     #[error(
@@ -73,9 +73,4 @@ impl DevFault {
                 | Self::Server(DevError::PortTaken { .. })
         )
     }
-}
-
-fn listed(findings: &[Finding]) -> String {
-    let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
-    lines.join("\n")
 }

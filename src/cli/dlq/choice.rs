@@ -6,10 +6,15 @@ use clap::Args;
 
 use crate::{
     broker::DeadReason,
-    cli::{failure::Failure, session::FleetClient},
+    cli::{
+        failure::Failure,
+        session::{FleetClient, GlobalArgs, World, connect, explain},
+    },
     client::{ClientFault, LetterFilter},
     clock::WallTime,
+    config::Gathered,
     contract::{CorrelationId, PurutoName, RequestId},
+    policy::PolicySet,
 };
 
 /// Flags that say which letters are meant: those that fit all of them.
@@ -96,6 +101,14 @@ impl FromStr for Moment {
     }
 }
 
+/// The letters that were chosen, and who sees to them.
+pub(super) struct Chosen {
+    /// Their sequences, oldest first unless they were named.
+    pub(super) sequences: Vec<u64>,
+    pub(super) client: FleetClient,
+    pub(super) gathered: Gathered,
+}
+
 /// Arguments of the verbs that do something to letters.
 #[derive(Args, Debug, Default)]
 pub(super) struct ChoiceArgs {
@@ -116,8 +129,25 @@ pub(super) struct ChoiceArgs {
 }
 
 impl ChoiceArgs {
+    /// Connects, and finds the letters that are meant.
+    ///
+    /// # Errors
+    ///
+    /// It is not said in one way which those are, or the fleet gives no answer.
+    pub(super) async fn find(&self, global: &GlobalArgs, world: &World) -> Result<Chosen, Failure> {
+        self.check()?;
+        let gathered = global.gather(world, Vec::new())?;
+        let client = connect(world, &gathered, PolicySet::default()).await?;
+        let sequences = self.sequences(&client, world.clock.now()).await;
+        Ok(Chosen {
+            sequences: sequences.map_err(|fault| explain(&gathered, fault))?,
+            client,
+            gathered,
+        })
+    }
+
     /// That it is said in one way which letters are meant.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    fn check(&self) -> Result<(), Failure> {
         let ways = [
             !self.sequences.is_empty(),
             self.filter.says_something(),
@@ -136,7 +166,7 @@ impl ChoiceArgs {
     }
 
     /// The sequences of the letters that are there now; those that were named, as named.
-    pub(super) async fn sequences(
+    async fn sequences(
         &self,
         client: &FleetClient,
         now: WallTime,

@@ -3,16 +3,15 @@
 use clap::Args;
 use serde_json::json;
 
-use super::choice::ChoiceArgs;
+use super::choice::{ChoiceArgs, Chosen};
 use crate::{
     cli::{
         exit::Exit,
         failure::Failure,
         output::Reader,
-        session::{FleetClient, GlobalArgs, World, connect, explain},
+        session::{FleetClient, GlobalArgs, World, explain},
     },
     client::ClientFault,
-    policy::PolicySet,
 };
 
 /// Flags of `puruto dlq purge`.
@@ -31,12 +30,12 @@ pub(super) async fn run(
     global: &GlobalArgs,
     world: &World,
 ) -> Result<Exit, Failure> {
-    args.choice.check()?;
-    let gathered = global.gather(world, Vec::new())?;
-    let client = connect(world, &gathered, PolicySet::default()).await?;
+    let Chosen {
+        sequences,
+        client,
+        gathered,
+    } = args.choice.find(global, world).await?;
     let explain = |fault| explain(&gathered, fault);
-    let now = world.clock.now();
-    let sequences = args.choice.sequences(&client, now).await.map_err(explain)?;
     if !args.yes && !args.choice.dry_run {
         let count = sequences.len();
         return Err(Failure::Usage(format!(

@@ -3,16 +3,15 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::choice::ChoiceArgs;
+use super::choice::{ChoiceArgs, Chosen};
 use crate::{
     cli::{
         exit::Exit,
         failure::Failure,
         output::Reader,
-        session::{FleetClient, GlobalArgs, World, connect, explain},
+        session::{FleetClient, GlobalArgs, World, explain},
     },
     client::{ClientFault, Demand, Refusal, Replay},
-    policy::PolicySet,
 };
 
 /// What a replay is, in full.
@@ -55,12 +54,12 @@ pub(super) async fn run(
     global: &GlobalArgs,
     world: &World,
 ) -> Result<Exit, Failure> {
-    args.choice.check()?;
-    let gathered = global.gather(world, Vec::new())?;
-    let client = connect(world, &gathered, PolicySet::default()).await?;
+    let Chosen {
+        sequences,
+        client,
+        gathered,
+    } = args.choice.find(global, world).await?;
     let explain = |fault| explain(&gathered, fault);
-    let now = world.clock.now();
-    let sequences = args.choice.sequences(&client, now).await.map_err(explain)?;
     let mut exit = Exit::Ok;
     for sequence in sequences {
         let came = replay(&client, sequence, args).await.map_err(explain)?;

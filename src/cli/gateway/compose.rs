@@ -11,11 +11,12 @@ use crate::{
     broker::{BrokerFault, nats::NatsClient},
     cli::{
         connect::{nats_options, redis_options},
+        observed,
         session::{World, settings},
         worker::signals,
     },
     client::Client,
-    config::{Config, HttpUrl, Offered},
+    config::{Config, HttpUrl},
     gateway::{
         auth::{CallerRate, Gate},
         executions::{Desk, Hub},
@@ -30,7 +31,7 @@ use crate::{
     store::{StoreFault, redis::RedisStore},
     telemetry::{
         health::{Health, Setter},
-        http::{self, Shown},
+        http::Shown,
         metrics::Metrics,
     },
 };
@@ -61,7 +62,7 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     let policies = watch_policies(&shared);
     let health = Health::default();
     let (servers, listening) = (health.check("servers"), health.check("listening"));
-    serve_telemetry(&shared, health).await?;
+    be_observed(&shared, health).await?;
     let drain = CancellationToken::new();
     tokio::spawn(signals::listen(drain.clone(), CancellationToken::new()));
     let connected = drain.run_until_cancelled(connect(&shared, &servers)).await;
@@ -200,18 +201,13 @@ fn purutos(shared: &Shared<'_>) -> puruto::Fleet {
     })
 }
 
-async fn serve_telemetry(shared: &Shared<'_>, health: Health) -> Result<(), GatewayFault> {
-    let Offered::At(address) = shared.config.gateway.telemetry else {
-        return Ok(());
-    };
+async fn be_observed(shared: &Shared<'_>, health: Health) -> Result<(), GatewayFault> {
     let shown = Shown {
         metrics: shared.metrics.clone(),
         health,
     };
-    let bound = http::bind(address, shown, shared.all.clone()).await;
-    let (address, server) = bound.map_err(|error| GatewayFault::Telemetry { address, error })?;
-    tracing::info!(%address, "serving /metrics, /livez and /readyz");
-    tokio::spawn(server);
+    let offered = shared.config.gateway.telemetry;
+    observed::serve("gateway", offered, shown, shared.all.clone()).await?;
     Ok(())
 }
 

@@ -1,9 +1,8 @@
 //! What keeps a gateway from serving.
 
-use std::{io, net::SocketAddr};
-
 use crate::{
     broker::BrokerFault,
+    cli::observed::Unobserved,
     gateway::{auth::CannotOpen, server::OpenFault},
     policy::Finding,
     store::StoreFault,
@@ -13,7 +12,7 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum GatewayFault {
     /// The skills' descriptors have mistakes.
-    #[error("{}", listed(.0))]
+    #[error("{}", Finding::listed(.0))]
     Skills(Vec<Finding>),
     /// Nobody can be let in.
     #[error(transparent)]
@@ -27,19 +26,7 @@ pub(in crate::cli) enum GatewayFault {
     /// The store will not do.
     #[error(transparent)]
     Store(#[from] StoreFault),
-    /// The address of the observability endpoints is taken or not ours.
-    #[error(
-        "cannot serve metrics on {address} ({error}): set gateway.telemetry to another address, port 0 or off"
-    )]
-    Telemetry {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        error: io::Error,
-    },
-}
-
-fn listed(findings: &[Finding]) -> String {
-    let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
-    lines.join("\n")
+    /// Its observability endpoints cannot be served.
+    #[error(transparent)]
+    Observed(#[from] Unobserved),
 }

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{
     broker::nats::NatsBroker,
-    cli::connect::max_attempts,
+    cli::{connect::max_attempts, observed},
     clock::{Chance, Clock},
-    config::{self, Config, Environment, Offered},
+    config::{self, Config, Environment},
     contract::PurutoName,
     handler::crash::CrashAt,
     pipeline::{EpochWatch, EventsOf, InFlight, LastChances, Pipeline, Ports, SessionWatch},
@@ -25,7 +25,7 @@ use crate::{
     store::redis::RedisStore,
     telemetry::{
         health::{Health, Setter},
-        http::{self, Shown},
+        http::Shown,
         labels::ReloadOutcome,
         metrics::Metrics,
     },
@@ -80,7 +80,12 @@ pub(super) async fn work(
         session: health.check("session"),
         pulling: health.check("pulling"),
     };
-    serve_telemetry(&shared, health, ends.all.clone()).await?;
+    let shown = Shown {
+        metrics: shared.metrics.clone(),
+        health,
+    };
+    let stop = ends.all.clone();
+    observed::serve("worker", config.worker.telemetry, shown, stop).await?;
     tokio::spawn(signals::listen(ends.drain.clone(), ends.hand_over.clone()));
     let connected = ends
         .drain
@@ -93,25 +98,6 @@ pub(super) async fn work(
     let drained = serve(&shared, &fleet, &names, connected?, (&ends, checks)).await;
     ends.all.cancel();
     drained
-}
-
-async fn serve_telemetry(
-    shared: &Shared<'_>,
-    health: Health,
-    stop: CancellationToken,
-) -> Result<(), WorkerFault> {
-    let Offered::At(address) = shared.config.worker.telemetry else {
-        return Ok(());
-    };
-    let shown = Shown {
-        metrics: shared.metrics.clone(),
-        health,
-    };
-    let bound = http::bind(address, shown, stop).await;
-    let (address, server) = bound.map_err(|error| WorkerFault::Telemetry { address, error })?;
-    tracing::info!(%address, "serving /metrics, /livez and /readyz");
-    tokio::spawn(server);
-    Ok(())
 }
 
 async fn serve(

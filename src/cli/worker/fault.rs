@@ -1,9 +1,12 @@
 //! What keeps a worker from starting, or from stopping cleanly.
 
-use std::{io, net::SocketAddr};
+use std::io;
 
 use super::handlers::InvalidPuruto;
-use crate::{broker::BrokerFault, contract::PurutoName, policy::Finding, store::StoreFault};
+use crate::{
+    broker::BrokerFault, cli::observed::Unobserved, contract::PurutoName, policy::Finding,
+    store::StoreFault,
+};
 
 /// What keeps a worker from starting, or from stopping cleanly.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +15,7 @@ pub enum WorkerFault {
     #[error("the system refused: {0}")]
     Io(#[from] io::Error),
     /// The workers folder has mistakes.
-    #[error("{}", listed(.0))]
+    #[error("{}", Finding::listed(.0))]
     Fleet(Vec<Finding>),
     /// A target was named that the workers folder has not.
     #[error("there is no target {0} in the workers folder; `puruto check` lists what is there")]
@@ -29,19 +32,7 @@ pub enum WorkerFault {
     /// The store will not do.
     #[error(transparent)]
     Store(#[from] StoreFault),
-    /// The address of the observability endpoints is taken or not ours.
-    #[error(
-        "cannot serve metrics on {address} ({error}): set worker.telemetry to another address, port 0 or off"
-    )]
-    Telemetry {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        error: io::Error,
-    },
-}
-
-fn listed(findings: &[Finding]) -> String {
-    let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
-    lines.join("\n")
+    /// Its observability endpoints cannot be served.
+    #[error(transparent)]
+    Observed(#[from] Unobserved),
 }
