@@ -57,7 +57,8 @@ impl Subscription {
             biased;
             message = self.messages.next() => {
                 if message.is_none() {
-                    self.renew().await;
+                    // Boxed: whoever waits for a message holds no place for what is rare.
+                    Box::pin(self.renew()).await;
                 }
                 message
             }
