@@ -91,10 +91,16 @@ fn lost(story: &Story<'_>, view: View<'_, '_>) -> Option<String> {
     })
 }
 
-/// One that nobody ever claimed may never have been published: its parent ended before.
+/// One that nobody ever claimed may never have been published: its parent ended before. Where a
+/// message was forged above it, a store that was emptied takes each of the two for the request in
+/// turn; what the one asked for is refused, beside its place, while the other's is expected.
 fn lost_child(story: &Story<'_>, view: View<'_, '_>) -> Option<String> {
     let link = view.kinship.link(story.request)?;
     let claim = story.claims().next()?;
+    let mut above = view.kinship.chain(story.request);
+    if above.any(|it| view.kinship.is_forged(it.parent)) && may_be_forgotten(story, view) {
+        return None;
+    }
     // Which message it was nobody told.
     let may_be_stuck = !view.stories.left().is_empty();
     (!may_be_stuck).then(|| {

@@ -3,12 +3,12 @@
 
 use super::{
     family::{begins, below, child, child_of, clean, parked, resumed, root, runs, with_origin},
-    tale::{Tale, accepted, of, stands},
+    tale::{Tale, accepted, claimed, of, stands},
     *,
 };
 use crate::{
     chaos::{
-        history::{Event, Expected, Origin},
+        history::{Event, Expected, Origin, WorkerId},
         schedule::Fault,
     },
     contract::{ErrorCode, RequestId},
@@ -140,4 +140,26 @@ fn a_child_that_was_dropped_may_end_cancelled_although_nobody_told_that_it_was_a
     // ... or after that.
     let resumed = resumed("c2");
     tale.at(430, resumed).breaks(&[]);
+}
+
+#[test]
+fn what_is_below_a_forged_request_may_be_refused_once_the_store_was_emptied() {
+    let (first, grandchild) = (child(0), child_of(&child(0), 0));
+    let aside = Event::Published {
+        worker: WorkerId::new("w2"),
+        request: grandchild.clone(),
+        own: false,
+    };
+    let tale = clean()
+        .at(50, parked(&first, (0, 1), 1))
+        .at(70, aside)
+        .at(54, of(&grandchild, &claimed("w2", "c9", 54)))
+        .at(55, begins(&grandchild, "c9", Some(below(&first, 2))));
+    let request = first.clone();
+    let forged = tale.clone().at(25, Event::Forged { request });
+    let emptied = |tale: Tale| tale.struck((60, 61), Fault::EmptyRedis, None);
+    for lost in [&tale, &forged, &emptied(tale.clone())] {
+        assert!(lost.broken().contains(&Rule::Lost));
+    }
+    assert!(!emptied(forged).broken().contains(&Rule::Lost));
 }
