@@ -10,6 +10,7 @@ use puruto_fleet::{
         pair::{Pair, PairLaunch},
         port::{Port, PortChoice},
         process::Process,
+        redis::Fsync,
         tool::Tool,
     },
 };
@@ -84,6 +85,7 @@ impl Fleet {
             data: folder.path().join("data"),
             nats_port: PortChoice::Free,
             redis_port: PortChoice::Free,
+            fsync: Fsync::EverySecond,
             guard: guard.clone(),
         };
         let quiet = |_: &str| {};

@@ -32,6 +32,7 @@ use crate::{
         guard::Guard,
         pair::{Pair, PairLaunch},
         port::PortChoice,
+        redis::Fsync,
         say::Say,
     },
 };
@@ -199,6 +200,8 @@ impl Settings {
             data: self.folder.join("data"),
             nats_port: PortChoice::Free,
             redis_port: PortChoice::Free,
+            // A kill is to cost nothing: what a fleet forgets that was promised is its own fault.
+            fsync: Fsync::Never,
             guard: self.guard.clone(),
         };
         Pair::start(&launch, &self.places, &self.chance, say).await

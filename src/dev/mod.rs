@@ -28,7 +28,8 @@ pub mod port;
 pub mod probe;
 /// One guarded child process.
 pub mod process;
-mod redis;
+/// How Redis keeps what it wrote.
+pub mod redis;
 /// Runs a short-lived command to its end.
 pub mod run;
 /// Tells a person what is being done.

@@ -10,6 +10,7 @@ use super::{
     guard::Guard,
     obtain,
     port::PortChoice,
+    redis::Fsync,
     say::Say,
     server::{Launch, Server},
     tool::Tool,
@@ -25,6 +26,8 @@ pub struct PairLaunch {
     pub nats_port: PortChoice,
     /// Where Redis shall listen.
     pub redis_port: PortChoice,
+    /// How Redis has what it wrote put on the disk.
+    pub fsync: Fsync,
     /// Lets them not outlive us.
     pub guard: Guard,
 }
@@ -103,6 +106,7 @@ impl PairLaunch {
             program: found.program,
             data: self.data.join(tool.name()),
             settings: None,
+            fsync: self.fsync,
             port: self.port(tool),
             guard: self.guard.clone(),
         })

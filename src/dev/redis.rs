@@ -12,6 +12,26 @@ use super::{port::Port, server::Launch};
 /// The answers to our two questions are shorter than this, in bytes.
 const ANSWER_CAP: u64 = 64 * 1024;
 
+/// How Redis has what it wrote put on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fsync {
+    /// Each second, as a fleet is run. While the disk is busy Redis puts off writing for up to two
+    /// seconds, so that even a kill costs what it had already answered.
+    EverySecond,
+    /// When the kernel likes. All is written before it is answered: a kill costs nothing, a power
+    /// cut what the kernel still held.
+    Never,
+}
+
+impl Fsync {
+    const fn setting(self) -> &'static str {
+        match self {
+            Self::EverySecond => "everysec",
+            Self::Never => "no",
+        }
+    }
+}
+
 /// Adds the arguments: loopback only, every write in the append-only file, never evicting a key.
 pub(super) fn add_arguments(command: &mut Command, launch: &Launch, port: Port) {
     command.args(&launch.settings);
@@ -21,7 +41,7 @@ pub(super) fn add_arguments(command: &mut Command, launch: &Launch, port: Port) 
         .arg("--dir")
         .arg(&launch.data)
         .args(["--appendonly", "yes"])
-        .args(["--appendfsync", "everysec"])
+        .args(["--appendfsync", launch.fsync.setting()])
         .args(["--save", ""])
         .args(["--maxmemory-policy", "noeviction"])
         // It listens on the loopback address alone.

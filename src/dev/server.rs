@@ -17,7 +17,7 @@ use super::{
     nats,
     port::{Port, PortChoice},
     process::Process,
-    redis,
+    redis::{self, Fsync},
     run::last_lines,
     tool::Tool,
 };
@@ -47,6 +47,8 @@ pub struct Launch {
     pub data: PathBuf,
     /// A configuration file of its own; what stands here goes before it.
     pub settings: Option<PathBuf>,
+    /// How it has what it wrote put on the disk, where it is Redis.
+    pub fsync: Fsync,
     /// Where it shall listen.
     pub port: PortChoice,
     /// Lets it not outlive us.

@@ -9,6 +9,7 @@ use puruto_fleet::{
         self,
         error::DevError,
         port::{Port, PortChoice},
+        redis::Fsync,
         server::{Launch, Server},
         tool::Tool,
     },
@@ -170,6 +171,7 @@ async fn a_server_that_does_not_come_up_shows_its_last_words() {
         program: machine.own("nats-server", "echo 'no space left on device'; exit 3"),
         data: machine.folder("data"),
         settings: None,
+        fsync: Fsync::EverySecond,
         port: PortChoice::Free,
         guard: support::guard(),
     };
@@ -188,6 +190,7 @@ async fn launch(tool: Tool, data: &Path, port: Port) -> Launch {
         program: found.expect("a program").program,
         data: data.to_owned(),
         settings: None,
+        fsync: Fsync::EverySecond,
         port: PortChoice::Exactly(port),
         guard: support::guard(),
     }

@@ -20,6 +20,8 @@ fn check<'d>(diagnosis: &'d Value, name: &str) -> &'d Value {
 #[tokio::test]
 async fn an_installation_that_works_has_no_errors_and_says_what_it_guarantees() {
     let fleet = Fleet::of(&[CLERK]).await;
+    let mut records = Records::connect(&fleet.servers.redis.url()).await;
+    records.set("appendfsync", "everysec").await;
     let _worker = fleet.worker("w1").await;
     let ended = fleet.puruto(&["doctor"]).await;
     let diagnosis = ended.json();

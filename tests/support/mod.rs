@@ -27,6 +27,7 @@ use puruto_fleet::{
         find::Places,
         guard::Guard,
         port::PortChoice,
+        redis::Fsync,
         server::{Launch, Server},
         tool::Tool,
     },
@@ -86,6 +87,8 @@ pub(crate) async fn start_with(tool: Tool, folder: &Path, settings: Option<PathB
         program: found.program,
         data: folder.join(tool.name()),
         settings,
+        // A test that kills it knows what it has written.
+        fsync: Fsync::Never,
         port: PortChoice::Free,
         guard: guard(),
     };

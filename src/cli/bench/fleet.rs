@@ -12,6 +12,7 @@ use crate::{
         guard::Guard,
         port::PortChoice,
         process::Process,
+        redis::Fsync,
         server::{Launch, Server},
         tool::Tool,
     },
@@ -80,6 +81,7 @@ impl BenchFleet {
             program,
             data: folder.join(format!("{tool:?}")),
             settings: None,
+            fsync: Fsync::EverySecond,
             port: PortChoice::Free,
             guard: guard.clone(),
         };

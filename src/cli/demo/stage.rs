@@ -21,6 +21,7 @@ use crate::{
         member::{self, Member},
         pair::{Pair, PairLaunch},
         port::{Port, PortChoice},
+        redis::Fsync,
         say::Say,
     },
     puruto::Fleet,
@@ -106,6 +107,7 @@ impl Stage {
             data: scratch.path().join("data"),
             nats_port: PortChoice::Free,
             redis_port: PortChoice::Free,
+            fsync: Fsync::EverySecond,
             guard: guard.clone(),
         };
         let servers = Pair::start(&launch, places, &world.chance, say).await?;

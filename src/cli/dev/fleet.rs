@@ -22,6 +22,7 @@ use crate::{
         launch::{self, Launch, Output, Role},
         pair::{Pair, PairLaunch},
         port::Port,
+        redis::Fsync,
         server::Server,
         tool::Tool,
     },
@@ -55,6 +56,7 @@ impl Fleet {
             data: plan.data_dir.clone(),
             nats_port: plan.nats_port,
             redis_port: plan.redis_port,
+            fsync: Fsync::EverySecond,
             guard: plan.guard.clone(),
         };
         let servers = Pair::start(&launch, &plan.places, &chance, &voice).await?;
