@@ -1,11 +1,17 @@
 //! One connection: its requests, until it ends, is idle for too long, or the server stops.
 
-use std::{error::Error, net::SocketAddr, pin::pin, time::Duration};
+use std::{
+    fmt,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    time::Duration,
+};
 
 use axum::Router;
+use hyper::server::conn::{http1, http2};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::conn::auto,
+    server::graceful::GracefulConnection,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -13,7 +19,13 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{activity::Activity, bounds::Bounds, requests::Requests, stall::Unstalled};
+use super::{
+    activity::Activity,
+    bounds::Bounds,
+    requests::Requests,
+    stall::Unstalled,
+    version::{Begun, Version},
+};
 
 /// How long a connection that is to end may stay open with nothing under way.
 const LEAVE_WITHIN: Duration = Duration::from_secs(1);
@@ -29,22 +41,20 @@ const SEND_BUFFER: usize = 64 * 1024;
 /// How connections are served; one for all of a server's.
 #[derive(Clone, Debug)]
 pub(super) struct Protocol {
-    builder: auto::Builder<TokioExecutor>,
+    one: http1::Builder,
+    two: http2::Builder<TokioExecutor>,
     bounds: Bounds,
 }
 
 impl Protocol {
     pub(super) fn new(bounds: Bounds) -> Self {
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
+        let mut one = http1::Builder::new();
+        one.timer(TokioTimer::new())
             .header_read_timeout(bounds.head_within)
             .max_headers(bounds.headers)
             .max_buf_size(bounds.head_bytes);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
+        let mut two = http2::Builder::new(TokioExecutor::new());
+        two.timer(TokioTimer::new())
             .keep_alive_interval(PING_EVERY)
             .keep_alive_timeout(bounds.head_within)
             .max_concurrent_streams(bounds.streams)
@@ -52,7 +62,7 @@ impl Protocol {
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_send_buf_size(SEND_BUFFER);
-        Self { builder, bounds }
+        Self { one, two, bounds }
     }
 
     /// Answers the requests of `stream`; returns within `drain_within` after `stop`.
@@ -66,9 +76,39 @@ impl Protocol {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = Activity::default();
-        let io = TokioIo::new(Unstalled::new(stream, self.bounds.taken_within));
+        let stream = Unstalled::new(stream, self.bounds.taken_within);
+        let (version, stream) = tokio::select! {
+            begun = Begun::read(stream) => match begun {
+                Ok(begun) => begun,
+                Err(error) => return report(Err(error)),
+            },
+            () = activity.idle_for(self.bounds.head_within) => return,
+            () = stop.cancelled() => return,
+        };
+        let io = TokioIo::new(stream);
         let requests = Requests::new(router, peer, activity.clone());
-        let mut connection = pin!(self.builder.serve_connection(io, requests));
+        match version {
+            Version::One => {
+                let connection = pin!(self.one.serve_connection(io, requests));
+                self.carry(connection, &activity, stop).await;
+            }
+            Version::Two => {
+                // Boxed: it is twice as large, and most connections are of the other version.
+                let mut connection = Box::pin(self.two.serve_connection(io, requests));
+                self.carry(connection.as_mut(), &activity, stop).await;
+            }
+        }
+    }
+
+    /// Until the connection ends, is idle for too long, or has to stop.
+    async fn carry<C>(
+        &self,
+        mut connection: Pin<&mut C>,
+        activity: &Activity,
+        stop: &CancellationToken,
+    ) where
+        C: GracefulConnection<Error = hyper::Error>,
+    {
         tokio::select! {
             ended = connection.as_mut() => return report(ended),
             () = activity.idle_for(self.bounds.head_within) => {}
@@ -84,8 +124,8 @@ impl Protocol {
 }
 
 /// What went wrong lies with the other side, or with the way to it.
-fn report(ended: Result<(), Box<dyn Error + Send + Sync>>) {
+fn report(ended: Result<(), impl fmt::Display>) {
     if let Err(error) = ended {
-        tracing::debug!(error = &*error, "http_connection_failed");
+        tracing::debug!(%error, "http_connection_failed");
     }
 }

@@ -11,6 +11,7 @@ mod requests;
 mod server;
 mod stall;
 mod tls;
+mod version;
 
 pub use self::{
     bounds::Bounds,
