@@ -14,6 +14,7 @@ use tokio::{
 };
 
 use crate::{
+    certified::Certified,
     fleet::Fleet,
     patience::{until, within},
     support::{guard, ours_that_configure},
@@ -45,6 +46,7 @@ skills = []
 #[derive(Debug)]
 pub(crate) struct Gateway {
     process: Child,
+    scheme: &'static str,
     port: Port,
 }
 
@@ -74,15 +76,33 @@ impl Gateway {
             .stderr(log)
             .kill_on_drop(true);
         let process = command.spawn().expect("a process");
-        let gateway = Self { process, port };
+        let gateway = Self {
+            process,
+            scheme: "http",
+            port,
+        };
         let serves = async || TcpStream::connect(port.address()).await.ok();
         until(&format!("{name} serves"), serves).await;
         gateway
     }
 
+    /// One that serves behind TLS.
+    pub(crate) async fn start_behind(name: &str, fleet: &Fleet, certified: &Certified) -> Self {
+        let [certificate, key] = [&certified.certificate, &certified.key].map(|it| it.display());
+        let more = [
+            ("PURUTO_GATEWAY__TLS_CERTIFICATE", certificate.to_string()),
+            ("PURUTO_GATEWAY__TLS_KEY", key.to_string()),
+        ];
+        let more = more.each_ref().map(|(name, value)| (*name, &**value));
+        Self {
+            scheme: "https",
+            ..Self::start(name, fleet, &more).await
+        }
+    }
+
     /// Where something is on it.
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.port.address())
+        format!("{}://{}{path}", self.scheme, self.port.address())
     }
 
     /// Sends it this signal, and waits for its end.

@@ -14,6 +14,9 @@
 #[path = "../e2e/fleet.rs"]
 mod fleet;
 #[allow(dead_code, reason = "shared with the tests of the whole fleet")]
+#[path = "../e2e/gateway/issuer.rs"]
+mod issuer;
+#[allow(dead_code, reason = "shared with the tests of the whole fleet")]
 #[path = "../e2e/patience.rs"]
 mod patience;
 #[path = "../support/mod.rs"]
@@ -28,5 +31,7 @@ mod wire;
 #[path = "../e2e/worker.rs"]
 mod worker;
 
+mod certified;
 mod gateway;
 mod mcp;
+mod secured;

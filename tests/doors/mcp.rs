@@ -1,6 +1,6 @@
 //! The fleet as a server of the Model Context Protocol, used by the official Python SDK.
 
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use crate::{
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doors/mcp_client.py");
 
 /// The version in which there are no sessions, and the last in which there were.
-const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
+pub(crate) const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
 
 const CLERK: (&str, &str) = (
     "clerk",
@@ -56,15 +56,15 @@ const TELLER: (&str, &str) = (
 );
 
 /// Servers with both targets and a worker, and a Python that can ask.
-struct Doors {
-    fleet: Fleet,
+pub(crate) struct Doors {
+    pub(crate) fleet: Fleet,
     python: Python,
     _worker: crate::worker::Worker,
 }
 
 impl Doors {
     /// None on a machine that has no such Python.
-    async fn open() -> Option<Self> {
+    pub(crate) async fn open() -> Option<Self> {
         let python = need(python_with(&MCP).await)?;
         let fleet = Fleet::of(&[CLERK, TELLER]).await;
         fleet.allow(CALLER, &["clerk", "teller"]);
@@ -83,7 +83,7 @@ impl Doors {
     /// A client that does as it is told at these gateways.
     fn client(&self, gateways: &[&Gateway], key: &str, mode: &str, told: &Value) -> Command {
         let urls: Vec<_> = gateways.iter().map(|it| it.url("/mcp")).collect();
-        let mut asked = json!({"urls": urls, "key": key, "mode": mode});
+        let mut asked = json!({"urls": urls, "headers": {"X-API-Key": key}, "mode": mode});
         let told = told.as_object().expect("an object").clone();
         asked.as_object_mut().expect("an object").extend(told);
         let mut command = Command::from(self.python.command());
@@ -97,12 +97,29 @@ impl Doors {
         command
     }
 
-    /// What such a client prints.
-    async fn told(&self, gateways: &[&Gateway], key: &str, mode: &str, told: Value) -> Value {
-        let ended = self.client(gateways, key, mode, &told).output();
+    /// How such a client ends.
+    pub(crate) async fn ended(
+        &self,
+        gateways: &[&Gateway],
+        key: &str,
+        mode: &str,
+        told: &Value,
+    ) -> Output {
+        let ended = self.client(gateways, key, mode, told).output();
         // A Python on a busy machine takes its time to begin.
         let ended = timeout(WITHIN * 4, ended).await;
-        let ended = ended.expect("the client ends").expect("a client");
+        ended.expect("the client ends").expect("a client")
+    }
+
+    /// What such a client prints.
+    pub(crate) async fn told(
+        &self,
+        gateways: &[&Gateway],
+        key: &str,
+        mode: &str,
+        told: Value,
+    ) -> Value {
+        let ended = self.ended(gateways, key, mode, &told).await;
         let (output, errors) = (
             String::from_utf8_lossy(&ended.stdout),
             String::from_utf8_lossy(&ended.stderr),
@@ -141,7 +158,7 @@ impl Doors {
 }
 
 /// The id in the first notification of progress.
-fn execution_in(progress: &Value) -> &str {
+pub(crate) fn execution_in(progress: &Value) -> &str {
     let first = progress[0].as_str().or_else(|| progress[0][1].as_str());
     let id = first.and_then(|it| it.strip_prefix("accepted as execution "));
     id.unwrap_or_else(|| panic!("no execution is named first: {progress}"))

@@ -1,11 +1,13 @@
 """Asks gateways as the official SDK of the Model Context Protocol does, and prints what came.
 
-Arguments: a JSON object {"urls", "key", "mode", "do", "tool", "arguments"}. With several urls, each
-request goes to the next of them.
+Arguments: a JSON object {"urls", "headers", "mode", "do", "tool", "arguments"}, and "authority", a file,
+where certificates are to be trusted that it vouches for. With several urls, each request goes to the
+next of them.
 """
 
 import itertools
 import json
+import ssl
 import sys
 
 import anyio
@@ -81,8 +83,9 @@ async def begun(client):
 
 async def main():
     doing = {"list": listed, "call": called, "cancel": cancelled, "begin": begun}[asked["do"]]
-    headers = {"X-API-Key": asked["key"]}
-    async with httpx2.AsyncClient(headers=headers, timeout=120, transport=InTurn()) as http:
+    trusted = ssl.create_default_context(cafile=asked.get("authority"))
+    turns, headers = InTurn(verify=trusted), asked["headers"]
+    async with httpx2.AsyncClient(headers=headers, timeout=120, transport=turns) as http:
         transport = streamable_http_client(asked["urls"][0], http_client=http)
         async with Client(transport, mode=asked["mode"]) as client:
             print(json.dumps(await doing(client)), flush=True)
