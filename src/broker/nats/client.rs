@@ -21,6 +21,9 @@ use crate::{
     contract::{CorrelationId, Lane, PurutoName, RequestId, Subjects},
 };
 
+/// What a broker is asked about to see whether it answers.
+const READINESS: &str = "readiness";
+
 /// A caller's one connection. A clone shares it.
 #[derive(Clone, Debug)]
 pub struct NatsClient {
@@ -60,6 +63,22 @@ impl NatsClient {
             Ok(_) => Ok(true),
             Err(fault) if fault.code() == Some(code::CONSUMER_NOT_FOUND) => Ok(false),
             Err(fault) => Err(fault.into_fault("look up target")),
+        }
+    }
+
+    /// Whether it answers: a question about a target that nobody serves, which every caller may ask.
+    ///
+    /// # Errors
+    /// There is no connection, or the broker did not answer in time.
+    pub async fn answers(&self) -> Result<(), BrokerFault> {
+        if !self.is_connected() {
+            return Err(self.link.broken().into_fault(READINESS));
+        }
+        let call = format!("CONSUMER.INFO.{}.{READINESS}", self.requests.as_str());
+        match api::call(&self.link, &call, &Value::Null).await {
+            Ok(_) => Ok(()),
+            Err(fault) if fault.code().is_some_and(is_not_there) => Ok(()),
+            Err(fault) => Err(fault.into_fault(READINESS)),
         }
     }
 
@@ -203,6 +222,11 @@ impl NatsClient {
     pub(super) fn link(&self) -> &Link {
         &self.link
     }
+}
+
+/// Whether JetStream says by this code that it has nothing of that name.
+const fn is_not_there(code: u64) -> bool {
+    matches!(code, code::CONSUMER_NOT_FOUND | code::STREAM_NOT_FOUND)
 }
 
 /// What is published, as it is. What is published while the connection is broken is missed; a

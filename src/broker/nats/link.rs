@@ -240,6 +240,11 @@ impl Link {
         if state == async_nats::connection::State::Connected {
             return Unanswered::TimedOut { after: bound };
         }
+        self.broken()
+    }
+
+    /// Why nothing can be asked while it is down.
+    pub(super) fn broken(&self) -> Unanswered {
         Unanswered::Unreachable {
             address: self.options().address(),
             reason: "the connection is broken and is being made anew".into(),

@@ -6,7 +6,7 @@ use axum::Router;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{dashboard, doors::Doors, fault::GatewayFault};
+use super::{dashboard, doors::Doors, fault::GatewayFault, readiness::Servers};
 use crate::{
     broker::{BrokerFault, nats::NatsClient},
     cli::{
@@ -61,11 +61,11 @@ pub(super) async fn serve(config: &Config, world: &World) -> Result<(), GatewayF
     let skills = watch_skills(&shared)?;
     let policies = watch_policies(&shared);
     let health = Health::default();
-    let (servers, listening) = (health.check("servers"), health.check("listening"));
+    let (servers, listening) = (Servers::checked_in(&health), health.check("listening"));
     be_observed(&shared, health).await?;
     let drain = CancellationToken::new();
     tokio::spawn(signals::listen(drain.clone(), CancellationToken::new()));
-    let connected = drain.run_until_cancelled(connect(&shared, &servers)).await;
+    let connected = drain.run_until_cancelled(attended(&shared, &servers)).await;
     let Some(connected) = connected else {
         return Ok(());
     };
@@ -131,14 +131,14 @@ fn guard(shared: &Shared<'_>, drain: &CancellationToken) -> Guard {
 /// moment.
 async fn dashboard(
     shared: &Shared<'_>,
-    check: &Setter,
+    servers: &Servers,
     public: &HttpUrl,
 ) -> Result<Router, GatewayFault> {
     let Shared { config, world, .. } = shared;
     if !config.gateway.dashboard {
         return Ok(Router::new());
     }
-    let connected = connect(shared, check).await?;
+    let connected = connect(shared, servers).await?;
     let stop = shared.all.clone();
     Ok(dashboard::routes(config, world, connected, public, stop))
 }
@@ -211,11 +211,22 @@ async fn be_observed(shared: &Shared<'_>, health: Health) -> Result<(), GatewayF
     Ok(())
 }
 
+/// Connects, and from then on shows whether the servers answer.
+async fn attended(
+    shared: &Shared<'_>,
+    servers: &Servers,
+) -> Result<(NatsClient, RedisStore), GatewayFault> {
+    let (nats, store) = connect(shared, servers).await?;
+    let chance = shared.world.chance.clone();
+    shared.beside(servers.clone().keep(nats.clone(), store.clone(), chance));
+    Ok((nats, store))
+}
+
 /// Connects to both servers. One that is not there yet is waited for; one that will not do is
 /// refused at once.
 async fn connect(
     shared: &Shared<'_>,
-    check: &Setter,
+    servers: &Servers,
 ) -> Result<(NatsClient, RedisStore), GatewayFault> {
     let nats = loop {
         match connect_nats(shared).await {
@@ -223,17 +234,18 @@ async fn connect(
             Err(fault @ (BrokerFault::Unsuitable(_) | BrokerFault::Denied { .. })) => {
                 return Err(fault.into());
             }
-            Err(fault) => wait_for_server(shared, check, &fault).await,
+            Err(fault) => wait_for_server(shared, &servers.nats, &fault).await,
         }
     };
+    servers.nats.ok();
     let store = loop {
         match connect_redis(shared).await {
             Ok(store) => break store,
             Err(fault @ StoreFault::Unsuitable(_)) => return Err(fault.into()),
-            Err(fault) => wait_for_server(shared, check, &fault).await,
+            Err(fault) => wait_for_server(shared, &servers.redis, &fault).await,
         }
     };
-    check.ok();
+    servers.redis.ok();
     Ok((nats, store))
 }
 

@@ -4,6 +4,7 @@ mod compose;
 mod dashboard;
 mod doors;
 mod fault;
+mod readiness;
 
 use std::net::SocketAddr;
 

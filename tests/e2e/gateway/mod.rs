@@ -3,6 +3,7 @@
 mod described;
 mod issuer;
 pub(crate) mod process;
+mod readiness;
 mod steps;
 mod tokens;
 mod whose;

@@ -26,6 +26,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 pub(crate) struct Gateway {
     process: Member,
     url: String,
+    telemetry: Port,
     client: Client,
 }
 
@@ -40,13 +41,13 @@ pub(crate) struct Answer {
 impl Fleet {
     /// A gateway process that serves; it may ask whatever [`Fleet::open_to_http`] allows.
     pub(crate) async fn gateway(&self, name: &str) -> Gateway {
-        let listen = Port::free(&self.chance).expect("a port");
+        let [listen, telemetry] = [(); 2].map(|()| Port::free(&self.chance).expect("a port"));
         let launch = Launch {
             role: Role::Gateway { listen },
             name: name.to_owned(),
             workers_dir: self.servers.folder().join("workers"),
             folder: Some(self.servers.folder().to_owned()),
-            telemetry: Port::free(&self.chance).expect("a port"),
+            telemetry,
             arguments: Vec::new(),
             set: self.variables().to_vec(),
             unset: ours_that_configure(),
@@ -60,6 +61,7 @@ impl Fleet {
         let gateway = Gateway {
             process: Member::start(&launch).await.expect("a process"),
             url: format!("http://{}", listen.address()),
+            telemetry,
             client: Client::builder()
                 .timeout(ANSWER_WITHIN)
                 .build()
@@ -109,6 +111,17 @@ impl Gateway {
     /// What it shows of itself when it is scraped.
     pub(crate) async fn metrics(&self) -> String {
         self.process.metrics().await.expect("its metrics")
+    }
+
+    /// Where it tells how it is.
+    pub(crate) fn telemetry(&self) -> String {
+        self.telemetry.address().to_string()
+    }
+
+    /// What it tells there.
+    pub(crate) async fn told(&self, path: &str) -> Answer {
+        let url = format!("http://{}{path}", self.telemetry());
+        answered(self.client.get(url)).await
     }
 
     /// Ends it as a crash would.
