@@ -6,7 +6,11 @@ use futures_util::StreamExt as _;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::time::timeout;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
 
 use crate::{
     processes::{Child, PATIENCE, children_of, runs, send, until},
@@ -62,6 +66,21 @@ async fn ask(nats: &str) -> Value {
     serde_json::from_slice(&message.payload).expect("JSON")
 }
 
+/// What is answered at an address, head and all.
+async fn get(url: &str) -> String {
+    let place = url.strip_prefix("http://").expect("HTTP");
+    let (place, path) = place.split_once('/').expect("a path");
+    let mut stream = TcpStream::connect(place).await.expect("a connection");
+    // By the older protocol the answer ends with the connection.
+    let question = format!("GET /{path} HTTP/1.0\r\nHost: {place}\r\n\r\n");
+    let asked = stream.write_all(question.as_bytes()).await;
+    asked.expect("asked");
+    let mut answer = String::new();
+    let read = timeout(PATIENCE, stream.read_to_string(&mut answer)).await;
+    read.expect("in time").expect("an answer");
+    answer
+}
+
 async fn gone(children: &[Child]) {
     until("no process is left", || {
         !children.iter().any(|child| runs(child.pid))
@@ -87,6 +106,7 @@ async fn a_fleet_in_one_command_answers_and_ends_with_ctrl_c() {
         children.iter().all(|child| !runs(child.pid)),
         "{children:?}"
     );
+    assert!(!ended.said.contains("async_nats"), "{}", ended.said);
     for words in [
         "worker-1",
         "worker-2",
@@ -100,6 +120,21 @@ async fn a_fleet_in_one_command_answers_and_ends_with_ctrl_c() {
             ended.said
         );
     }
+}
+
+#[tokio::test]
+async fn the_way_into_the_dashboard_stands_where_the_fleet_says_that_it_is_ready() {
+    let dev = serving().await;
+    dev.says("in a browser: ").await;
+    let said = dev.said();
+    let (_, ready) = said.split_once("ready after").expect("it is ready");
+    let (_, way_in) = ready.split_once("in a browser: ").expect("the way in");
+    let way_in = way_in.lines().next().expect("a line");
+
+    let answer = get(way_in).await;
+
+    assert!(way_in.contains("/?token="), "{way_in}");
+    assert!(answer.contains("set-cookie: puruto_dashboard="), "{answer}");
 }
 
 #[tokio::test]

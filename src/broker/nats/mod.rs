@@ -72,6 +72,9 @@ use crate::{
     store::{AckToken, Epoch, RequestKey, SessionId},
 };
 
+/// Under which name the client library logs.
+pub const LIBRARY_LOGS: &str = "async_nats";
+
 const BROADCAST: &str = "tell listeners";
 
 /// A worker's side of a real broker.

@@ -110,7 +110,8 @@ impl Fleet {
     ) -> Result<(), DevError> {
         let voice = Voice::new(screen, "gateway", Colour::Blue);
         let role = Role::Gateway { listen };
-        let launch = self.launch(role, "gateway".to_owned(), plan, Port::free(chance)?);
+        let mut launch = self.launch(role, "gateway".to_owned(), plan, Port::free(chance)?);
+        launch.set.extend(plan.way_in.variable());
         self.gateway = Some(listen);
         self.keep(launch, voice, plan, chance);
         Ok(())

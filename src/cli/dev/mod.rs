@@ -4,6 +4,7 @@
 //! commands to them. It stops workers before servers, and leaves no process behind even when it is
 //! killed: each of them runs under the guard. Never: a request; asking is for other commands.
 
+mod dashboard;
 mod env_file;
 mod fault;
 mod fleet;
@@ -33,9 +34,12 @@ use self::{
     screen::{Colour, Screen, Voice},
     signals::Ends,
 };
-use super::session::{GlobalArgs, World};
+use super::{
+    gateway::public_url,
+    session::{GlobalArgs, World},
+};
 use crate::{
-    config::{DEV_ENV, Environment},
+    config::{Config, DEV_ENV, Environment},
     dev::{member, say::Say as _},
     puruto,
 };
@@ -93,6 +97,7 @@ pub(super) async fn run(
 struct Host<'w> {
     plan: Plan,
     purutos: puruto::Fleet,
+    config: Config,
     environment: &'w Environment,
     screen: Screen,
     voice: Voice,
@@ -102,11 +107,13 @@ struct Host<'w> {
 impl<'w> Host<'w> {
     fn new(args: &DevArgs, global: &GlobalArgs, world: &'w World) -> Result<Self, DevFault> {
         let screen = Screen::stdout(&world.environment);
-        let config = plan::configuration(args, global, world)?;
+        let gathered = plan::configuration(args, global, world)?;
+        let config = gathered.config.clone();
         let purutos = puruto::Fleet::load(&config.worker.workers_dir);
         Ok(Self {
-            plan: Plan::new(args, global, &config, &world.environment, &screen)?,
+            plan: Plan::new(args, global, &gathered, world, &screen)?,
             purutos: purutos.map_err(DevFault::Workers)?,
+            config,
             environment: &world.environment,
             voice: Voice::new(&screen, "dev", Colour::Faint),
             screen,
@@ -124,7 +131,17 @@ impl<'w> Host<'w> {
         for line in hints::of(&addresses, &self.purutos, self.environment, after) {
             self.say(&line);
         }
+        if let Some(address) = self.dashboard(&addresses) {
+            self.say(&format!("the dashboard, in a browser: {address}"));
+        }
         Ok(file)
+    }
+
+    /// Where a browser gets in.
+    fn dashboard(&self, addresses: &Addresses) -> Option<String> {
+        let listen = addresses.gateway?.address().to_string();
+        let public = public_url(&self.config, &listen);
+        self.plan.way_in.address(&public)
     }
 
     fn say(&self, line: &str) {

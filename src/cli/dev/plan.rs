@@ -4,10 +4,11 @@
 
 use std::{env, ffi::OsString, num::NonZeroU16, path::PathBuf, time::Duration};
 
-use super::{DevArgs, DevFault, screen::Screen};
+use super::{DevArgs, DevFault, dashboard::WayIn, screen::Screen};
 use crate::{
+    broker::nats::LIBRARY_LOGS,
     cli::session::{GlobalArgs, World, workers_dir_flag},
-    config::{Config, Environment, Inputs, LogStyle, gather},
+    config::{Config, Environment, Gathered, Inputs, LogStyle, Source, gather},
     dev::{
         find::Places,
         guard::Guard,
@@ -31,6 +32,7 @@ pub(super) struct Plan {
     pub(super) arguments: Vec<OsString>,
     /// What workers get in their environment beside ours.
     pub(super) variables: Vec<(String, String)>,
+    pub(super) way_in: WayIn,
     pub(super) places: Places,
     pub(super) guard: Guard,
 }
@@ -44,10 +46,12 @@ impl Plan {
     pub(super) fn new(
         args: &DevArgs,
         global: &GlobalArgs,
-        config: &Config,
-        environment: &Environment,
+        gathered: &Gathered,
+        world: &World,
         screen: &Screen,
     ) -> Result<Self, DevFault> {
+        let config = &gathered.config;
+        let style = log_style(config, screen);
         Ok(Self {
             workers_dir: config.worker.workers_dir.clone(),
             workers: args.workers,
@@ -57,8 +61,9 @@ impl Plan {
             gateway_port: args.gateway_port.map(Port::new),
             drain_timeout: config.worker.drain_timeout,
             arguments: global.for_workers(),
-            variables: log_style(config, screen).into_iter().collect(),
-            places: places(environment),
+            variables: style.into_iter().chain(log_filter(gathered)).collect(),
+            way_in: WayIn::new(config, &world.chance),
+            places: places(&world.environment),
             guard: Guard::new(env::current_exe()?),
         })
     }
@@ -82,12 +87,20 @@ fn log_style(config: &Config, screen: &Screen) -> Option<(String, String)> {
     Some(("PURUTO_LOG__FORMAT".to_owned(), style.to_owned()))
 }
 
+/// What the client library of NATS logs, the fleet tells as well: only whoever asks sees it twice.
+fn log_filter(gathered: &Gathered) -> Option<(String, String)> {
+    let source = gathered.effective.source_of("log", "filter");
+    let nobody_asked = source == Some(&Source::Default);
+    let filter = || format!("info,{LIBRARY_LOGS}=off");
+    nobody_asked.then(|| ("PURUTO_LOG__FILTER".to_owned(), filter()))
+}
+
 /// The configuration that the workers will have.
 pub(super) fn configuration(
     args: &DevArgs,
     global: &GlobalArgs,
     world: &World,
-) -> Result<Config, DevFault> {
+) -> Result<Gathered, DevFault> {
     let mut flags = global.flags();
     flags.extend(workers_dir_flag(args.workers_dir.as_deref()));
     // Our own servers are not up yet. That some are named keeps out what a `puruto dev` that was
@@ -103,7 +116,7 @@ pub(super) fn configuration(
         environment: &named.chain(ours).collect(),
         flags: &flags,
     });
-    Ok(gathered.map_err(DevFault::Config)?.config)
+    gathered.map_err(DevFault::Config)
 }
 
 /// Where programs are sought, as the environment says.
@@ -117,5 +130,36 @@ pub(in crate::cli) fn places(environment: &Environment) -> Places {
             .map(OsString::from)
             .unwrap_or_default(),
         tool_folder: Places::TOOL_FOLDER.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Flag;
+
+    fn filter(environment: &[(&str, &str)], flags: &[Flag]) -> Option<String> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let gathered = gather(&Inputs {
+            folder: Path::new("nowhere"),
+            file: None,
+            environment: &environment.iter().map(owned).collect(),
+            flags,
+        });
+        log_filter(&gathered.expect("a configuration")).map(|(_, filter)| filter)
+    }
+
+    #[test]
+    fn the_client_library_is_heard_only_by_whoever_chose_what_is_logged() {
+        let flag = Flag {
+            flag: "--set".to_owned(),
+            key: "log.filter".to_owned(),
+            value: "debug".to_owned(),
+        };
+        assert_eq!(filter(&[], &[]).as_deref(), Some("info,async_nats=off"));
+        assert_eq!(filter(&[("PURUTO_LOG__FILTER", "info")], &[]), None);
+        assert_eq!(filter(&[], &[flag]), None);
     }
 }

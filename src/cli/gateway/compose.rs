@@ -152,7 +152,7 @@ impl Shared<'_> {
 }
 
 /// How callers reach the gateway: as configured, else where it listens.
-fn public_url(config: &Config, address: &str) -> HttpUrl {
+pub(in crate::cli) fn public_url(config: &Config, address: &str) -> HttpUrl {
     let scheme = match config.gateway.tls_certificate {
         Some(_) => "https",
         None => "http",

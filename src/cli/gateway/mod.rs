@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
-pub(super) use self::fault::GatewayFault;
+pub(super) use self::{compose::public_url, fault::GatewayFault};
 use super::{
     exit::Exit,
     failure::Failure,
