@@ -125,9 +125,54 @@ fn usage(error: &clap::Error, world: &World) -> Exit {
     Exit::Ok
 }
 
+/// Why a verb with servers and workers of its own heeds no option of every verb.
+const OWN_FLEET: &str = "it starts a fleet of its own and goes by no configuration of yours";
+/// Why `dev` heeds none that names a server.
+const OWN_SERVERS: &str =
+    "it starts servers of its own; --nats-port and --redis-port say where they listen";
+/// Why a verb that only prints heeds none.
+const NO_CONFIGURATION: &str = "it goes by no configuration";
+
+impl Verb {
+    /// Refuses what is an option of every verb, but would be passed over by this one.
+    fn refuse_unheeded(&self, global: &GlobalArgs) -> Result<(), Failure> {
+        match self {
+            Self::Demo(_) => global.refuse_all("demo", OWN_FLEET),
+            Self::Chaos(_) => global.refuse_all("chaos", OWN_FLEET),
+            Self::Bench(_) => global.refuse_all("bench", OWN_FLEET),
+            Self::Dev(_) => global.refuse_servers("dev", OWN_SERVERS),
+            Self::GatewayKey(_) => global.refuse_all("gateway-key", NO_CONFIGURATION),
+            Self::Schema(_) => global.refuse_all("schema", NO_CONFIGURATION),
+            Self::Completions(_) => global.refuse_all("completions", NO_CONFIGURATION),
+            // They gather the configuration, which these options are part of.
+            Self::Invoke(_)
+            | Self::Watch(_)
+            | Self::Status(_)
+            | Self::Result(_)
+            | Self::Events(_)
+            | Self::Tree(_)
+            | Self::Why(_)
+            | Self::Run(_)
+            | Self::Approve(_)
+            | Self::Reject(_)
+            | Self::Cancel(_)
+            | Self::Dlq(_)
+            | Self::Workers(_)
+            | Self::Targets(_)
+            | Self::Worker(_)
+            | Self::Gateway(_)
+            | Self::Health(_)
+            | Self::Check(_)
+            | Self::Doctor(_)
+            | Self::Config(_) => Ok(()),
+        }
+    }
+}
+
 impl App {
     fn dispatch(self, world: &mut World) -> Result<Exit, Failure> {
         let Self { global, verb } = self;
+        verb.refuse_unheeded(&global)?;
         match verb {
             Verb::Invoke(args) => {
                 let invocation = args.prepare(&global, world)?;

@@ -82,6 +82,20 @@ impl GlobalArgs {
             .collect()
     }
 
+    /// Refuses all of them, for a verb that heeds none; `why` that is.
+    pub(super) fn refuse_all(&self, verb: &str, why: &str) -> Result<(), Failure> {
+        let file = self.config.iter().map(|_| "--config".to_owned());
+        let others = self.flags().into_iter().map(|it| as_typed(&it));
+        refuse(file.chain(others), verb, why)
+    }
+
+    /// Refuses those that name a server, for a verb that starts its own.
+    pub(super) fn refuse_servers(&self, verb: &str, why: &str) -> Result<(), Failure> {
+        let flags = self.flags().into_iter();
+        let servers = flags.filter(|it| it.key == "nats.url" || it.key == "redis.url");
+        refuse(servers.map(|it| as_typed(&it)), verb, why)
+    }
+
     pub(super) fn flags(&self) -> Vec<Flag> {
         let flag = |flag: &str, key: &str, value: &str| Flag {
             flag: flag.to_owned(),
@@ -106,6 +120,26 @@ impl GlobalArgs {
         };
         Ok(config::gather(&inputs)?)
     }
+}
+
+/// As it was typed, but for its value, which may be a secret.
+fn as_typed(flag: &Flag) -> String {
+    match flag.flag.as_str() {
+        "--set" => format!("--set {}", flag.key),
+        name => name.to_owned(),
+    }
+}
+
+/// An option that has no effect is a mistake of whoever gave it.
+fn refuse(given: impl Iterator<Item = String>, verb: &str, why: &str) -> Result<(), Failure> {
+    let given: Vec<_> = given.collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let given = given.join(", ");
+    Err(Failure::Usage(format!(
+        "`puruto {verb}` cannot heed {given}: {why}"
+    )))
 }
 
 /// The flag by which several verbs name the workers folder.

@@ -332,6 +332,29 @@ fn a_gateway_key_is_shown_beside_its_entry_and_is_the_key_of_that_entry() {
 }
 
 #[test]
+fn an_option_of_every_verb_that_a_verb_cannot_heed_is_refused_by_name() {
+    let desk = Desk::new();
+    let secret = ["--set", "redis.url=redis://:t0ps3cret@h:1"];
+    for verb in [
+        ["demo"].as_slice(),
+        &["bench"],
+        &["chaos"],
+        &["dev"],
+        &["schema", "request"],
+        &["completions", "bash"],
+        &["gateway-key", "ci"],
+    ] {
+        let said = desk.types(&[verb, &["--nats", "nats://h:1"], &secret].concat());
+        let refusal = format!("`puruto {}` cannot heed --nats, --set redis.url: ", verb[0]);
+        assert_eq!((said.exit, &*said.stdout), (Exit::Usage, ""));
+        assert!(said.stderr.contains(&refusal), "{}", said.stderr);
+        assert!(!said.stderr.contains("t0ps3cret"), "{}", said.stderr);
+    }
+    let said = desk.types(&["demo", "--config", "fleet.toml"]);
+    assert!(said.stderr.contains("heed --config: "), "{}", said.stderr);
+}
+
+#[test]
 fn schemas_and_completions_are_printed() {
     let said = Desk::new().types(&["schema", "request"]);
     let schema: Value = serde_json::from_str(&said.stdout).unwrap();
