@@ -1,7 +1,7 @@
 //! What one process of a fleet on local servers is started with, and as what.
 //!
 //! Owns how the process is told where its servers are: by its environment, which outweighs every
-//! file. Starting it is the part of [`super::member`].
+//! file. Starting it is the part of [`crate::dev::member`].
 
 use std::{ffi::OsString, fs::File, io, path::PathBuf, process::Stdio};
 

@@ -64,7 +64,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Begun<S> {
         }
         let more = buffer.remaining().min(self.beginning.len());
         buffer.put_slice(&self.beginning.split_to(more));
-        Poll::Ready(Ok(()))
+        // With what has arrived since: hyper doubles its buffer where a head comes in two pieces.
+        match Pin::new(&mut self.io).poll_read(context, buffer) {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Ok(())) | Poll::Pending => Poll::Ready(Ok(())),
+        }
     }
 }
 
