@@ -180,23 +180,38 @@ async fn the_report_tells_what_the_server_guarantees() {
     let world = RedisWorld::start().await;
     let report = world.store().report();
     assert_eq!(report.eviction.as_deref(), Some("noeviction"));
-    assert_eq!(
-        report.persistence,
-        Persistence::AppendOnly(Fsync::EverySecond)
-    );
     assert_eq!(report.role.as_deref(), Some("master"));
     let server: Vec<_> = report.version.split('.').collect();
     assert_eq!(server.len(), 3, "{}", report.version);
 
-    for setting in [["maxmemory-policy", "volatile-lru"], ["appendonly", "no"]] {
-        world
-            .command::<()>(&["CONFIG", "SET", setting[0], setting[1]])
-            .await;
+    for (setting, value, persistence) in [
+        ("appendfsync", "no", Persistence::AppendOnly(Fsync::Never)),
+        (
+            "appendfsync",
+            "everysec",
+            Persistence::AppendOnly(Fsync::EverySecond),
+        ),
+        (
+            "appendfsync",
+            "always",
+            Persistence::AppendOnly(Fsync::Always),
+        ),
+        ("appendonly", "no", Persistence::None),
+    ] {
+        let command = ["CONFIG", "SET", setting, value];
+        world.command::<()>(&command).await;
+        assert_eq!(again(&world).await.report().persistence, persistence);
     }
-    let again = RedisStore::connect(options(&world.server), Chance::system()).await;
-    let again = again.expect("a store");
-    assert_eq!(again.report().eviction.as_deref(), Some("volatile-lru"));
-    assert_eq!(again.report().persistence, Persistence::None);
+    let evicting = ["CONFIG", "SET", "maxmemory-policy", "volatile-lru"];
+    world.command::<()>(&evicting).await;
+    let eviction = again(&world).await.report().eviction.clone();
+    assert_eq!(eviction.as_deref(), Some("volatile-lru"));
+}
+
+/// Another store on the same server.
+async fn again(world: &RedisWorld) -> RedisStore {
+    let store = RedisStore::connect(options(&world.server), Chance::system()).await;
+    store.expect("a store")
 }
 
 #[tokio::test]
