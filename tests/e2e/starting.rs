@@ -19,6 +19,8 @@ async fn a_worker_refuses_a_redis_that_evicts_and_names_the_setting_and_the_chan
 #[tokio::test]
 async fn a_worker_says_in_one_line_what_the_installation_guarantees() {
     let fleet = Fleet::of(&[CLERK]).await;
+    let mut records = Records::connect(&fleet.servers.redis.url()).await;
+    records.set("appendfsync", "everysec").await;
     let worker = fleet.worker("w1").await;
     let log = worker.log();
     let mut lines = log.lines();
