@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     chaos::history::{At, Entry, Event, Expected},
-    contract::{ErrorCode, IpcKind},
+    contract::{ErrorCode, IpcKind, RequestId},
 };
 
 pub(super) fn of_request(story: &Story<'_>, view: View<'_, '_>) -> Vec<Violation> {
@@ -92,13 +92,15 @@ fn lost(story: &Story<'_>, view: View<'_, '_>) -> Option<String> {
 }
 
 /// One that nobody ever claimed may never have been published: its parent ended before. Where a
-/// message was forged above it, a store that was emptied takes each of the two for the request in
-/// turn; what the one asked for is refused, beside its place, while the other's is expected.
+/// message was forged under its id, or above it, a store that was emptied takes each of the two for
+/// the request in turn, and refuses the other with all that it asked for, beside its place.
 fn lost_child(story: &Story<'_>, view: View<'_, '_>) -> Option<String> {
     let link = view.kinship.link(story.request)?;
     let claim = story.claims().next()?;
-    let mut above = view.kinship.chain(story.request);
-    if above.any(|it| view.kinship.is_forged(it.parent)) && may_be_forgotten(story, view) {
+    let mut above = view.kinship.chain(story.request).map(|it| it.parent);
+    let is_forged = |it: &RequestId| view.kinship.is_forged(it);
+    let there_were_two = is_forged(story.request) || above.any(is_forged);
+    if there_were_two && may_be_forgotten(story, view) {
         return None;
     }
     // Which message it was nobody told.

@@ -143,7 +143,7 @@ fn a_child_that_was_dropped_may_end_cancelled_although_nobody_told_that_it_was_a
 }
 
 #[test]
-fn what_is_below_a_forged_request_may_be_refused_once_the_store_was_emptied() {
+fn what_is_forged_and_what_is_below_it_may_be_refused_once_the_store_was_emptied() {
     let (first, grandchild) = (child(0), child_of(&child(0), 0));
     let aside = Event::Published {
         worker: WorkerId::new("w2"),
@@ -155,11 +155,13 @@ fn what_is_below_a_forged_request_may_be_refused_once_the_store_was_emptied() {
         .at(70, aside)
         .at(54, of(&grandchild, &claimed("w2", "c9", 54)))
         .at(55, begins(&grandchild, "c9", Some(below(&first, 2))));
-    let request = first.clone();
-    let forged = tale.clone().at(25, Event::Forged { request });
     let emptied = |tale: Tale| tale.struck((60, 61), Fault::EmptyRedis, None);
-    for lost in [&tale, &forged, &emptied(tale.clone())] {
+    for lost in [&tale, &emptied(tale.clone())] {
         assert!(lost.broken().contains(&Rule::Lost));
     }
-    assert!(!emptied(forged).broken().contains(&Rule::Lost));
+    for request in [first, grandchild] {
+        let forged = tale.clone().at(25, Event::Forged { request });
+        assert!(forged.broken().contains(&Rule::Lost));
+        assert!(!emptied(forged).broken().contains(&Rule::Lost));
+    }
 }
